@@ -1,0 +1,1 @@
+"""The command line and other outer faces: parse, call, print."""

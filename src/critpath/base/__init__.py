@@ -1,0 +1,1 @@
+"""Interval maths, statistics and errors; nothing here knows what a trace is."""

@@ -1,0 +1,1 @@
+"""The 32 guards: one file each, whose docstring is its page."""

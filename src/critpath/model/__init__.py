@@ -1,0 +1,1 @@
+"""The values that every layer speaks: tables, identities, the taxonomy's answer, the report."""

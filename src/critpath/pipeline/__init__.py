@@ -1,0 +1,1 @@
+"""Map over units, reduce to the report, guard it."""

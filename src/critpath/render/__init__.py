@@ -1,0 +1,1 @@
+"""Renderings of the report; they compute nothing and know only the model."""

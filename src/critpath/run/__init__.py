@@ -1,0 +1,1 @@
+"""Everything that needs more than one unit; pure."""
