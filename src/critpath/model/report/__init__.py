@@ -1,0 +1,136 @@
+"""The report: typed, frozen, versioned; the one product that every renderer only renders.
+
+    report = load_report(text)
+    violations(report)            # [] unless a figure contradicts another one
+    text = report.to_json()
+
+Modules split it by subject; `words` holds the closed sets of words, `part` what all parts share.
+"""
+
+from critpath.model.report.absent import (
+    Absent,
+    Blocking,
+    BlockingOperation,
+    BucketTimes,
+    DependencyStalled,
+    HostCauseTime,
+    LaunchStarved,
+    OffsetSensitivity,
+    StallReasons,
+)
+from critpath.model.report.capture import Capture, CaptureWarning, MissingTable, Perturbation, Process, SourceTree
+from critpath.model.report.communication import (
+    BackendTime,
+    Collectives,
+    Communication,
+    Contention,
+    DimensionTime,
+    NcclOnly,
+)
+from critpath.model.report.document import SCHEMA, Report, load_report
+from critpath.model.report.inputs import Input, Tool, Workload
+from critpath.model.report.opportunities import CombinedCeiling, Evidence, Opportunity, WhatIf
+from critpath.model.report.part import LIST_LIMIT, REST, Part, cut
+from critpath.model.report.ranks import (
+    Alignment,
+    Communicator,
+    Group,
+    HostClock,
+    JobStep,
+    MatchedCollectives,
+    Ranks,
+    Representative,
+    Residual,
+    Straggler,
+)
+from critpath.model.report.timeline import Timeline, TimelineArrow, TimelineGap
+from critpath.model.report.unit import PhysicalGpu, SetAside, Unit
+from critpath.model.report.verdict import About, Claim, Dominant, GuardRow, Limit, Verdict
+from critpath.model.report.window import Anchor, Budget, CrossCheck, DroppedWindow, Series, Window, WorkVolume
+from critpath.model.report.work import (
+    Category,
+    Compute,
+    HostSync,
+    MaterialName,
+    MetricRow,
+    Metrics,
+    Mfu,
+    Transfer,
+    UnclassifiedName,
+)
+
+__all__ = [
+    "LIST_LIMIT",
+    "REST",
+    "SCHEMA",
+    "About",
+    "Absent",
+    "Alignment",
+    "Anchor",
+    "BackendTime",
+    "Blocking",
+    "BlockingOperation",
+    "BucketTimes",
+    "Budget",
+    "Capture",
+    "CaptureWarning",
+    "Category",
+    "Claim",
+    "Collectives",
+    "CombinedCeiling",
+    "Communication",
+    "Communicator",
+    "Compute",
+    "Contention",
+    "CrossCheck",
+    "DependencyStalled",
+    "DimensionTime",
+    "Dominant",
+    "DroppedWindow",
+    "Evidence",
+    "Group",
+    "GuardRow",
+    "HostCauseTime",
+    "HostClock",
+    "HostSync",
+    "Input",
+    "JobStep",
+    "LaunchStarved",
+    "Limit",
+    "MatchedCollectives",
+    "MaterialName",
+    "MetricRow",
+    "Metrics",
+    "Mfu",
+    "MissingTable",
+    "NcclOnly",
+    "OffsetSensitivity",
+    "Opportunity",
+    "Part",
+    "Perturbation",
+    "PhysicalGpu",
+    "Process",
+    "Ranks",
+    "Report",
+    "Representative",
+    "Residual",
+    "Series",
+    "SetAside",
+    "SourceTree",
+    "StallReasons",
+    "Straggler",
+    "Timeline",
+    "TimelineArrow",
+    "TimelineGap",
+    "Tool",
+    "Transfer",
+    "UnclassifiedName",
+    "Unit",
+    "Verdict",
+    "WhatIf",
+    "Window",
+    "WorkVolume",
+    "Workload",
+    "cut",
+    "load_report",
+]

@@ -1,0 +1,105 @@
+"""Communication of a unit: what ran, what nothing covered, what provably blocked; always together."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from critpath.model.report.part import Bytes, Count, Ms, Part, Percent, Us
+from critpath.model.report.words import Backend, Component
+
+__all__ = ["BackendTime", "Collectives", "Communication", "Contention", "DimensionTime", "NcclOnly"]
+
+
+class BackendTime(Part):
+    """One component of one backend."""
+
+    backend: Backend
+    """The library, or the way it was done."""
+    component: Component
+    """What the kernels do; `transport_sync` and `control` move no payload (P06)."""
+    count: Count
+    """Ops that started in the windows."""
+    work_ms: Ms
+    """Durations added up: a volume of work, never wall time (P01)."""
+    union_ms: Ms
+    """Time in which at least one of them ran; not network time (P06)."""
+
+
+class NcclOnly(Part):
+    """NCCL's part alone; never to be read as all of communication (P05)."""
+
+    union_ms: Ms
+    """Time in which at least one NCCL op ran."""
+    exposed_ms: Ms
+    """NCCL that no other device work covered, other backends included; an upper bound, not blocking (P07)."""
+
+
+class Collectives(Part):
+    """Collectives of one type."""
+
+    type: str
+    """Type, as `all_reduce`, or `rest`."""
+    count: Count
+    """Collectives that started in the windows."""
+    bytes: Bytes | None = None
+    """Payload on this unit, where the capture tells it."""
+
+
+class DimensionTime(Part):
+    """Communication of one parallel dimension."""
+
+    union_ms: Ms
+    """Time in which at least one of its ops ran."""
+    blocking_ms: Ms | None = None
+    """Proven blocking of its ops."""
+
+
+class Contention(Part):
+    """One kernel and grid, alone and under communication: overlap isn't free."""
+
+    kernel: str
+    """Name of the kernel, or `rest`."""
+    alone_us: Us
+    """Its median duration without communication beside it."""
+    overlapped_us: Us
+    """Its median duration with communication beside it."""
+    n: tuple[Count, Count]
+    """Executions alone and overlapped."""
+
+
+class Communication(Part):
+    """All backends together: exposed (upper bound), overlapped, and blocking (proven)."""
+
+    backends: list[BackendTime] = Field(default_factory=list)
+    """Time by backend and component; fused kernels are listed and belong to no union here."""
+    union_ms: Ms
+    """Time in which at least one communication op ran; never called network time (P06)."""
+    exposed_ms: Ms
+    """Communication that no other device work covered, copies and memsets included; an upper bound of what overlap
+    could win, not blocking (P07)."""
+    blocking_ms: Ms | None = None
+    """Compute-absent time that provably waited for communication; the sum of its classes in `absent.blocking`."""
+    overlapped_ms: Ms
+    """Communication that other device work covered: union minus exposed."""
+    overlap_pct: Percent | None = None
+    """Overlapped over union; null where there is no communication."""
+    nccl_only: NcclOnly | None = None
+    """The same for NCCL alone (P05)."""
+    blocking_transfer_ms: Ms | None = None
+    """Blocking of matched collectives while data moved, by the transfer proxy."""
+    blocking_peer_wait_ms: Ms | None = None
+    """Blocking of matched collectives while a peer had not arrived: the late rank's cause, not the network's."""
+    collectives: list[Collectives] = Field(default_factory=list)
+    """Collectives by type."""
+    by_dimension: dict[str, DimensionTime] | None = None
+    """Communication by parallel dimension, as `dp`; needs the manifest's `[parallel]`."""
+    matched: Count | None = None
+    """Collective instances matched with those of other units."""
+    unmatched: Count | None = None
+    """Collective instances without a match; they support no claim on transfer."""
+    transfer_proxy_ms: Ms | None = None
+    """Shortest participant's time of matched collectives; a proxy of the transfer, an upper bound of it."""
+    jitter_wait_ms: Ms | None = None
+    """Own time of matched collectives minus the transfer proxy: arrival wait."""
+    contention: list[Contention] = Field(default_factory=list)
+    """Kernels that run longer under communication, largest effect first."""
