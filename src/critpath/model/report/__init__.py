@@ -7,6 +7,7 @@
 Modules split it by subject; `words` holds the closed sets of words, `part` what all parts share.
 """
 
+from critpath.model.report.absence import unexplained_nulls
 from critpath.model.report.absent import (
     Absent,
     Blocking,
@@ -29,6 +30,7 @@ from critpath.model.report.communication import (
 )
 from critpath.model.report.document import SCHEMA, Report, load_report
 from critpath.model.report.inputs import Input, Tool, Workload
+from critpath.model.report.invariants import large_residuals, violations
 from critpath.model.report.opportunities import CombinedCeiling, Evidence, Opportunity, WhatIf
 from critpath.model.report.part import LIST_LIMIT, REST, Part, cut
 from critpath.model.report.ranks import (
@@ -132,5 +134,8 @@ __all__ = [
     "WorkVolume",
     "Workload",
     "cut",
+    "large_residuals",
     "load_report",
+    "unexplained_nulls",
+    "violations",
 ]
