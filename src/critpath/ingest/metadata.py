@@ -1,0 +1,231 @@
+"""What an export says of itself: version, host, clocks, GPUs, contexts, capture options, ranks.
+
+Exports embed whole environment blocks, user names and program output. Only names on the allow-list of
+`data/environment.toml` are read, and only values of the form given there; nothing else of an environment ever leaves
+this module.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+
+from critpath.ingest.reader import TableReader
+from critpath.model.identity import NULL, process_of
+from critpath.model.trace import Context, Gpu, Process, Source, Stream
+
+__all__ = ["Metadata", "read_metadata"]
+
+_EXPORT_TABLES = ("META_DATA_EXPORT", "EXPORT_META_DATA")
+_ENVIRONMENT_NAME = re.compile(r"PROCESS_\d+:ENVIRONMENT_VARIABLE")
+_PROCESS_PREFIX = re.compile(r"PROCESS_\d+:")
+_OPTION_NAMES = frozenset(
+    {
+        "CUDA_GRAPH_TRACE_OPTIONS:MODE",
+        "CUDA_FLUSH_PERIOD",
+        "CUDA_FLUSH_ON_CUDA_PROFILER_STOP",
+        "CUDA_SKIP_SOME_API_CALLS",
+        "CUDA_TRACE_SCOPE",
+        "CAPTURE_EVENT_TYPE",
+        "START_TRIGGER",
+        "STOP_TRIGGER",
+        "START_DELAY_MS",
+        "RUN_DURATION_MS",
+    }
+)
+_JAX_DEVICE = re.compile(r"Xla:#global=(\d+),local=(\d+),process=(\d+),slice=\d+#")
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """Everything of a `Trace` that isn't a table of events."""
+
+    source: Source
+    processes: tuple[Process, ...]
+    gpus: tuple[Gpu, ...]
+    contexts: tuple[Context, ...]
+    streams: tuple[Stream, ...]
+    capture_options: Mapping[str, str]
+    environment: Mapping[str, str]
+    mpi_ranks: Mapping[int, int]
+    jax_ranks: Mapping[int, int]
+
+
+def read_metadata(reader: TableReader, *, path: str, kind: str, size_bytes: int) -> Metadata:
+    """What the export says of itself; whatever it lacks is None or empty.
+
+    Raises:
+        InputError: a table can't be read to its end.
+    """
+    options, environment = _capture(reader)
+    return Metadata(
+        source=_source(reader, path, kind, size_bytes),
+        processes=_processes(reader),
+        gpus=_gpus(reader),
+        contexts=_contexts(reader),
+        streams=_streams(reader),
+        capture_options=options,
+        environment=environment,
+        mpi_ranks=_mpi_ranks(reader),
+        jax_ranks=_jax_ranks(reader),
+    )
+
+
+def _pairs(reader: TableReader, table: str) -> Iterator[tuple[str, str]]:
+    for name, value in zip(reader.texts(table, "name"), reader.texts(table, "value"), strict=True):
+        if name is not None and value is not None:
+            yield name, value
+
+
+def _first(reader: TableReader, table: str, *columns: str) -> tuple[int | None, ...]:
+    cells = reader.integers(table, columns)
+    return tuple(int(cells[c][0]) if cells[c].size and cells[c][0] != NULL else None for c in columns)
+
+
+def _source(reader: TableReader, path: str, kind: str, size_bytes: int) -> Source:
+    export: dict[str, str] = {}
+    for table in _EXPORT_TABLES:
+        export.update(_pairs(reader, table))
+    utc_ns, system_ns = _first(reader, "TARGET_INFO_SESSION_START_TIME", "utcEpochNs", "systemClockNs")
+    (duration_ns,) = _first(reader, "ANALYSIS_DETAILS", "duration")
+    utc_axis = export.get("EXPORT_PARAM_TIME_NORMALIZE", "false").lower() == "true"
+    shift_text = export.get("EXPORT_PARAM_TIME_SHIFT", export.get("EXPORT_CONFIG_TIME_SHIFT", "0"))
+    shift_ns = int(shift_text) if re.fullmatch(r"[+-]?\d+", shift_text) else 0
+    hosts = [v for n, v in _pairs(reader, "TARGET_INFO_SYSTEM_ENV") if n == "Hostname"]
+    return Source(
+        path=path,
+        kind=kind,
+        bytes=size_bytes,
+        nsys_version=export.get("EXPORT_PRODUCT_VERSION"),
+        schema_version=export.get("EXPORT_SCHEMA_VERSION"),
+        hostname=hosts[0] if hosts else None,
+        session_start_utc_ns=None if utc_ns is None else (0 if utc_axis else utc_ns) - shift_ns,
+        system_clock_ns=system_ns or None,
+        duration_ns=duration_ns,
+        utc_axis=utc_axis,
+    )
+
+
+def _processes(reader: TableReader) -> tuple[Process, ...]:
+    cells = reader.integers("PROCESSES", ["globalPid", "pid"])
+    names = reader.texts("PROCESSES", "name")
+    found: dict[int, Process] = {}
+    for key, pid, name in zip(process_of(cells["globalPid"]).tolist(), cells["pid"].tolist(), names, strict=True):
+        if key != NULL:
+            found.setdefault(key, Process(key, key & 0xFFFFFF if pid == NULL else pid, name))
+    return tuple(found.values())
+
+
+def _process_key(hardware: int, vm: int, pid: int) -> int:
+    """A process key from the plain numbers that target tables hold."""
+    return (max(hardware, 0) << 32) | (max(vm, 0) << 24) | pid
+
+
+def _contexts(reader: TableReader) -> tuple[Context, ...]:
+    found = []
+    for table, null_column in (
+        ("TARGET_INFO_CUDA_CONTEXT_INFO", "nullStreamId"),
+        ("TARGET_INFO_CUDA_NULL_STREAM", "streamId"),
+    ):
+        columns = ["hwId", "vmId", "processId", "deviceId", "contextId", null_column]
+        cells = reader.integers(table, columns)
+        for hw, vm, pid, device, context, null in zip(*(cells[c].tolist() for c in columns), strict=True):
+            if NULL not in (pid, device, context):
+                found.append(Context(_process_key(hw, vm, pid), context, device, None if null == NULL else null))
+    return tuple(found)
+
+
+def _streams(reader: TableReader) -> tuple[Stream, ...]:
+    columns = ["hwId", "vmId", "processId", "contextId", "streamId", "flag", "priority"]
+    cells = reader.integers("TARGET_INFO_CUDA_STREAM", columns)
+    return tuple(
+        Stream(_process_key(hw, vm, pid), context, stream, flag, _signed(priority))
+        for hw, vm, pid, context, stream, flag, priority in zip(*(cells[c].tolist() for c in columns), strict=True)
+        if NULL not in (pid, context, stream)
+    )
+
+
+def _signed(priority: int) -> int:
+    """A stream priority: CUDA's are signed 32-bit numbers, the export's column is not."""
+    return priority - 2**32 if 2**31 <= priority < 2**32 else priority
+
+
+def _gpus(reader: TableReader) -> tuple[Gpu, ...]:
+    """GPUs as processes saw them, else as the profiler saw them.
+
+    The profiler's own ordinal is no process' ordinal where CUDA_VISIBLE_DEVICES is set, so those rows carry no process.
+    """
+    cells = reader.integers("TARGET_INFO_GPU", ["id", "cuDevice", "smCount"])
+    texts = {c: reader.texts("TARGET_INFO_GPU", c) for c in ("name", "uuid", "busLocation")}
+    known = {}
+    for i, gpu_id in enumerate(cells["id"].tolist()):
+        uuid = texts["uuid"][i]
+        if cells["smCount"][i] == 0:  # adapters that aren't CUDA devices are listed too
+            continue
+        known[gpu_id] = Gpu(
+            pid=None,
+            device=int(cells["cuDevice"][i]),
+            name=texts["name"][i],
+            uuid=uuid if uuid and uuid.strip("0-") else None,
+            bus=texts["busLocation"][i],
+        )
+    seen = reader.integers("TARGET_INFO_CUDA_DEVICE", ["gpuId", "cudaId", "pid"])
+    uuids = reader.texts("TARGET_INFO_CUDA_DEVICE", "uuid")
+    result = []
+    for gpu_id, device, pid, uuid in zip(*(seen[c].tolist() for c in ("gpuId", "cudaId", "pid")), uuids, strict=True):
+        gpu = known.get(gpu_id)
+        if NULL not in (device, pid):
+            result.append(
+                Gpu(
+                    pid,
+                    device,
+                    gpu.name if gpu else None,
+                    uuid or (gpu.uuid if gpu else None),
+                    gpu.bus if gpu else None,
+                )
+            )
+    return (*result, *known.values())
+
+
+@cache
+def _allowed() -> dict[str, re.Pattern[str]]:
+    """Environment names that may be read, with the form their values must have."""
+    text = files("critpath.data").joinpath("environment.toml").read_text(encoding="utf-8")
+    return {row["name"]: re.compile(row["value"]) for row in tomllib.loads(text)["variable"]}
+
+
+def _capture(reader: TableReader) -> tuple[dict[str, str], dict[str, str]]:
+    options: dict[str, str] = {}
+    environment: dict[str, str] = {}
+    for name, value in _pairs(reader, "META_DATA_CAPTURE"):
+        if _ENVIRONMENT_NAME.fullmatch(name):
+            variable, _, setting = value.partition("=")
+            form = _allowed().get(variable)
+            if form is not None and form.fullmatch(setting):
+                environment[variable] = setting
+        option = _PROCESS_PREFIX.sub("", name)
+        if option in _OPTION_NAMES:
+            options.setdefault(option, value)
+    return options, environment
+
+
+def _mpi_ranks(reader: TableReader) -> dict[int, int]:
+    cells = reader.integers("MPI_RANKS", ["globalTid", "rank"])
+    pairs = np.stack([process_of(cells["globalTid"]), cells["rank"]], axis=1).tolist() if cells["rank"].size else []
+    return {process: rank for process, rank in pairs if NULL not in (process, rank)}
+
+
+def _jax_ranks(reader: TableReader) -> dict[int, int]:
+    """Local device ordinal → global device id, as JAX names its devices through NVTX."""
+    found = {}
+    for name in reader.texts("TARGET_INFO_NVTX_CUDA_DEVICE", "name"):
+        match = _JAX_DEVICE.search(name or "")
+        if match:
+            found[int(match.group(2))] = int(match.group(1))
+    return found

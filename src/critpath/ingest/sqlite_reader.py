@@ -1,0 +1,178 @@
+"""SQLite exports through the standard library's sqlite3, read-only and immutable."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+
+from critpath.base.errors import InputError
+from critpath.base.intervals import I64
+from critpath.model.identity import NULL
+
+__all__ = ["SqliteReader"]
+
+_MAGIC = b"SQLite format 3\x00"
+_HEADER_BYTES = 100
+_CHUNK_ROWS = 200_000
+_MISTYPED = NULL + 1
+
+
+class SqliteReader:
+    """One SQLite file, opened so that nothing is created beside it.
+
+    Args:
+        path: an existing file.
+
+    Raises:
+        InputError: the file is empty, cut short, not SQLite, or has changes in a journal beside it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        _check_header(path)
+        uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+        with self._reading("the table of contents"):
+            self._db = sqlite3.connect(uri, uri=True)
+            self._db.text_factory = _decode
+            names = self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        self._tables = frozenset(name for (name,) in names)
+        self._columns: dict[str, frozenset[str]] = {}
+        self._mistyped: dict[str, int] = {}
+
+    @property
+    def mistyped(self) -> Mapping[str, int]:
+        """See `TableReader`."""
+        return self._mistyped
+
+    def row_counts(self) -> dict[str, int]:
+        """See `TableReader`."""
+        return {table: self._rows_of(table) for table in sorted(self._tables)}
+
+    def columns(self, table: str) -> frozenset[str]:
+        """See `TableReader`."""
+        if table not in self._tables:
+            return frozenset()
+        if table not in self._columns:
+            with self._reading(table):
+                rows = self._db.execute(f"PRAGMA table_info({_quoted(table)})").fetchall()
+            self._columns[table] = frozenset(row[1] for row in rows)
+        return self._columns[table]
+
+    def integers(self, table: str, columns: Sequence[str]) -> dict[str, I64]:
+        """See `TableReader`."""
+        present = [c for c in columns if c in self.columns(table)]
+        if not present:
+            return {c: np.full(self._rows_of(table), NULL, np.int64) for c in columns}
+        with self._reading(table):
+            cells = self._cells(table, present)
+        found = {c: np.ascontiguousarray(cells[:, i]) for i, c in enumerate(present)}
+        for name, values in found.items():
+            wrong = values == _MISTYPED
+            if wrong.any():
+                self._mistyped[f"{table}.{name}"] = int(wrong.sum())
+                values[wrong] = NULL
+        absent = np.full(cells.shape[0], NULL, np.int64)
+        return {c: found.get(c, absent) for c in columns}
+
+    def texts(self, table: str, column: str) -> list[str | None]:
+        """See `TableReader`."""
+        if table not in self._tables:
+            return []
+        if column not in self.columns(table):
+            return [None] * self._rows_of(table)
+        with self._reading(table):
+            rows = self._db.execute(f"SELECT {_quoted(column)} FROM {_quoted(table)}")  # noqa: S608
+            return [value if value is None or isinstance(value, str) else _as_text(value) for (value,) in rows]
+
+    def close(self) -> None:
+        """See `TableReader`."""
+        self._db.close()
+
+    def _rows_of(self, table: str) -> int:
+        if table not in self._tables:
+            return 0
+        with self._reading(table):
+            return int(self._db.execute(f"SELECT count(*) FROM {_quoted(table)}").fetchone()[0])  # noqa: S608
+
+    def _cells(self, table: str, columns: Sequence[str]) -> I64:
+        wanted = ", ".join(_typed(c) for c in columns)
+        cursor = self._db.execute(f"SELECT {wanted} FROM {_quoted(table)}")  # noqa: S608
+        parts = [np.empty(0, np.int64)]
+        while True:
+            part = np.fromiter(chain.from_iterable(islice(cursor, _CHUNK_ROWS)), np.int64)
+            if not part.size:
+                return np.concatenate(parts).reshape(-1, len(columns))
+            parts.append(part)
+
+    @contextmanager
+    def _reading(self, table: str) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as fault:
+            raise InputError(
+                f"SQLite can't read {table} to its end: {fault}",
+                where=str(self._path),
+                meaning="The file is damaged or cut short; figures from a part of it would be wrong, so none are made.",
+                remedy="Export again with `nsys export --type sqlite`, and check that the copy is complete.",
+            ) from fault
+
+
+def _check_header(path: Path) -> None:
+    size = path.stat().st_size
+    if size == 0:
+        raise _unreadable(path, "the file is empty")
+    with path.open("rb") as file:
+        header = file.read(_HEADER_BYTES)
+    if header[: len(_MAGIC)] != _MAGIC[: len(header)]:
+        raise _unreadable(path, "the file is not a SQLite database")
+    if len(header) < _HEADER_BYTES:
+        raise _unreadable(path, "the file is cut short inside SQLite's header")
+    page = int.from_bytes(header[16:18], "big")
+    page = 65536 if page == 1 else page
+    # The page count is valid only when the last writer kept it (SQLite file format, offsets 24, 28 and 92).
+    if header[24:28] == header[92:96] and size < page * int.from_bytes(header[28:32], "big"):
+        raise _unreadable(
+            path, f"the file is cut short: {size:,} bytes of {page * int.from_bytes(header[28:32], 'big'):,}"
+        )
+    for suffix in ("-wal", "-journal"):
+        journal = path.with_name(path.name + suffix)
+        if journal.exists() and journal.stat().st_size:
+            raise InputError(
+                f"{journal.name} holds changes that are not in the database yet",
+                where=str(path),
+                meaning="Reading without them could give half of a transaction, so nothing is read.",
+                remedy="Close the program that has the file open, or export again.",
+            )
+
+
+def _unreadable(path: Path, what: str) -> InputError:
+    return InputError(
+        what,
+        where=str(path),
+        meaning="It holds no complete Nsight Systems export, so nothing can be said of this run.",
+        remedy="Make one with `nsys export --type sqlite report.nsys-rep`, and check that the copy is complete.",
+    )
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _typed(column: str) -> str:
+    """A column as integers: SQLite holds any type anywhere, and a text must not pass for a number."""
+    c = _quoted(column)
+    return f"CASE typeof({c}) WHEN 'integer' THEN {c} WHEN 'null' THEN {NULL} ELSE {_MISTYPED} END"
+
+
+def _decode(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _as_text(value: object) -> str:
+    return _decode(value) if isinstance(value, bytes) else str(value)

@@ -1,0 +1,106 @@
+"""From one input to one `Trace`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from critpath.base.errors import InputError
+from critpath.ingest.metadata import Metadata, read_metadata
+from critpath.ingest.reader import TableReader
+from critpath.ingest.schema import EXPECTED_TABLES, EXPORT_TABLES, read_table
+from critpath.ingest.sqlite_reader import SqliteReader
+from critpath.model.tables import (
+    Copies,
+    Diagnostics,
+    EventRecords,
+    GraphLaunches,
+    Kernels,
+    Memsets,
+    NvtxRanges,
+    Overheads,
+    RuntimeCalls,
+    SyncWaits,
+)
+from critpath.model.trace import Strings, Trace
+
+__all__ = ["read_trace"]
+
+_ENVIRONMENT_RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+
+
+def read_trace(path: Path) -> Trace:
+    """Read one export whole; the input is opened read-only and nothing is written beside it.
+
+    Raises:
+        InputError: the input is missing, damaged, or not an Nsight Systems export.
+    """
+    reader = SqliteReader(path)
+    try:
+        return _trace(reader, path)
+    finally:
+        reader.close()
+
+
+def _trace(reader: TableReader, path: Path) -> Trace:
+    rows = reader.row_counts()
+    _check_is_export(set(rows), path)
+    metadata = read_metadata(reader, path=str(path), kind="sqlite", size_bytes=path.stat().st_size)
+    strings = _strings(reader)
+    kernels = read_table(Kernels, reader, strings)
+    copies = read_table(Copies, reader, strings)
+    memsets = read_table(Memsets, reader, strings)
+    graphs = read_table(GraphLaunches, reader, strings)
+    gpu_processes = {p for table in (kernels, copies, memsets, graphs) for p in set(table.process.tolist())}
+    ranks, rank_source = _ranks(metadata, gpu_processes)
+    return Trace(
+        source=metadata.source,
+        strings=strings,
+        kernels=kernels,
+        copies=copies,
+        memsets=memsets,
+        graph_launches=graphs,
+        runtime_calls=read_table(RuntimeCalls, reader, strings),
+        sync_waits=read_table(SyncWaits, reader, strings),
+        event_records=read_table(EventRecords, reader, strings),
+        nvtx_ranges=read_table(NvtxRanges, reader, strings),
+        overheads=read_table(Overheads, reader, strings),
+        diagnostics=read_table(Diagnostics, reader, strings),
+        rows=rows,
+        mistyped=dict(reader.mistyped),
+        processes=metadata.processes,
+        gpus=metadata.gpus,
+        contexts=metadata.contexts,
+        streams=metadata.streams,
+        capture_options=metadata.capture_options,
+        environment=metadata.environment,
+        rank_by_process=ranks,
+        rank_source=rank_source,
+    )
+
+
+def _check_is_export(tables: set[str], path: Path) -> None:
+    known = {name for names in EXPORT_TABLES.values() for name in names} | set(EXPECTED_TABLES)
+    if "StringIds" not in tables and not known & tables:
+        raise InputError(
+            "the database holds none of Nsight Systems' tables",
+            where=str(path),
+            meaning="It is SQLite, but no profile: nothing can be said of a run.",
+            remedy="Give a file made with `nsys export --type sqlite report.nsys-rep`.",
+        )
+
+
+def _strings(reader: TableReader) -> Strings:
+    ids = reader.integers("StringIds", ["id"])["id"].tolist()
+    return Strings({i: t for i, t in zip(ids, reader.texts("StringIds", "value"), strict=True) if t is not None})
+
+
+def _ranks(metadata: Metadata, gpu_processes: set[int]) -> tuple[dict[int, int], str | None]:
+    """Ranks that the export states. A launcher's environment is not its children's, so one GPU process only."""
+    stated = {p: r for p, r in metadata.mpi_ranks.items() if p in gpu_processes}
+    if stated:
+        return stated, "mpi"
+    if len(gpu_processes) == 1:
+        for name in _ENVIRONMENT_RANKS:
+            if name in metadata.environment:
+                return {next(iter(gpu_processes)): int(metadata.environment[name])}, "environment"
+    return {}, None

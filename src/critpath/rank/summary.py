@@ -1,0 +1,159 @@
+"""Everything that is said of one unit alone, as one small picklable value."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from critpath.base.intervals import Intervals
+from critpath.model.identity import NULL, UnitKey, join_index
+from critpath.model.tables import Overheads
+from critpath.model.taxonomy import Taxonomy
+from critpath.model.trace import UnitTrace
+from critpath.rank.budget import Budget, HostSync, WorkVolume, budget, host_sync, work_volume
+from critpath.rank.communication import Communication, communication
+from critpath.rank.compute import FamilyTime, NameTime, families, names
+from critpath.rank.occupancy import Occupancy, kernel_classes, occupancy
+from critpath.rank.steps import Steps, declared_steps, detected_steps, launches
+from critpath.rank.transfers import Transfer, transfers
+from critpath.rank.windows import Windows, span_window, step_windows
+
+__all__ = ["Links", "RankSummary", "StepOptions", "summarise"]
+
+_PROFILER_KINDS = (3, 4, 5)
+"""Overhead types that are the profiler's own: buffer flush, instrumentation, resources. The others are CUDA's."""
+
+_KEPT_NAMES = 200
+"""Names a summary keeps: far more than a report lists, and few enough for thousands of ranks."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepOptions:
+    """How the user defined the step.
+
+    Attributes:
+        step: expression that a range's whole text must match.
+        scope: `period` or `range`.
+        span_ns: one window of exactly this span of the report's axis.
+    """
+
+    step: re.Pattern[str] | None = None
+    scope: str = "period"
+    span_ns: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """How many device ops of the whole capture join an API call, and how many there are."""
+
+    linked: int
+    device_ops: int
+    graph_launch_calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankSummary:
+    """One unit, analysed alone.
+
+    Attributes:
+        span_ns: first start and last end of its device ops.
+        busy: when its device was busy, whole capture: units on one GPU are united from it.
+        profiler_overhead_ns: recorded profiler activity in the windows; never a slowdown (P25).
+    """
+
+    key: UnitKey
+    span_ns: tuple[int, int]
+    windows: Windows
+    budget: Budget
+    work: WorkVolume
+    host_sync: HostSync
+    communication: Communication
+    transfers: tuple[Transfer, ...]
+    families: tuple[FamilyTime, ...]
+    names: tuple[NameTime, ...]
+    links: Links
+    busy: Intervals
+    profiler_overhead_ns: int
+
+
+def summarise(
+    unit: UnitTrace, taxonomy: Taxonomy, options: StepOptions, *, several_devices: bool
+) -> RankSummary | None:
+    """The summary of one unit, or None where it has no device op, or no declared step.
+
+    Args:
+        unit: its rows, damaged ones removed.
+        taxonomy: how kernel names are read.
+        options: the user's definition of the step.
+        several_devices: whether its process used several devices.
+    """
+    classes = kernel_classes(unit.kernels, unit.strings, taxonomy)
+    occupied = occupancy(unit, classes)
+    if not len(occupied.busy):
+        return None
+    windows = _windows(unit, classes.communication, occupied, options, several_devices=several_devices)
+    if windows is None:
+        return None
+    starts, ends = windows.starts_ns, windows.ends_ns
+    return RankSummary(
+        key=unit.key,
+        span_ns=_span(occupied),
+        windows=windows,
+        budget=budget(occupied, starts, ends),
+        work=work_volume(unit, starts, ends),
+        host_sync=host_sync(unit, occupied.busy, starts, ends),
+        communication=communication(unit, classes, occupied, windows),
+        transfers=transfers(unit, windows),
+        families=families(unit, classes, windows),
+        names=names(unit, classes, windows)[:_KEPT_NAMES],
+        links=_links(unit),
+        busy=occupied.busy,
+        profiler_overhead_ns=int(_profilers_own(unit.overheads).clip(starts, ends).sum()),
+    )
+
+
+def _windows(
+    unit: UnitTrace,
+    communication: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    occupied: Occupancy,
+    options: StepOptions,
+    *,
+    several_devices: bool,
+) -> Windows | None:
+    if options.span_ns is not None:
+        start, end = options.span_ns
+        return span_window(start, end, kind="explicit", text=f"{start}:{end}")
+    launched = launches(unit, unit.kernels)
+    if options.step is not None:
+        steps: Steps | None = declared_steps(unit, options.step, launched, several_devices=several_devices)
+        if not steps:
+            return None
+    else:
+        steps = detected_steps(unit, launched, several_devices=several_devices)
+    if steps:
+        windows = step_windows(unit, communication, steps, options.scope)
+        if len(windows):
+            return windows
+        if options.step is not None:
+            return None
+    start, end = _span(occupied)
+    return span_window(start, end, kind="capture", text="whole capture")
+
+
+def _span(occupied: Occupancy) -> tuple[int, int]:
+    return int(occupied.busy.starts_ns[0]), int(occupied.busy.ends_ns[-1])
+
+
+def _links(unit: UnitTrace) -> Links:
+    calls = unit.runtime_calls
+    ops = (unit.kernels, unit.copies, unit.memsets, unit.graph_launches)
+    linked = sum(int((join_index((t.correlation,), (calls.correlation,)) >= 0).sum()) for t in ops)
+    graph_names = [i for i, text in unit.strings.of(calls.name).items() if "GraphLaunch" in text]
+    return Links(linked, sum(map(len, ops)), int(np.isin(calls.name, graph_names).sum()))
+
+
+def _profilers_own(overheads: Overheads) -> Intervals:
+    own = np.isin(overheads.kind, _PROFILER_KINDS) | (overheads.kind == NULL)
+    return overheads.where(own).union()
