@@ -38,7 +38,8 @@ class CritpathError(Exception):
         return f"{self.where}: {self.what}\n{self.meaning}\n{self.remedy}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.what, self.where, self.meaning, self.remedy))
+        # The keyword-only parts rule out the default way; the attributes bring along what `add_note` left.
+        return (_rebuild, (type(self), self.what, self.where, self.meaning, self.remedy), self.__dict__)
 
 
 class InputError(CritpathError):
@@ -50,10 +51,24 @@ class OptionError(CritpathError):
 
     @classmethod
     def unknown(cls, word: str, known: Iterable[str], *, kind: str, where: str) -> Self:
-        """An unknown name, with the nearest known ones."""
+        """An unknown name, with the up to three nearest known ones, nearest first; letter case makes no distance.
+
+        Args:
+            word: what was typed.
+            known: every name that would have been understood.
+            kind: what the name should have named, as `guard`.
+            where: the option or file it was typed in.
+        """
         names = sorted(known)
-        near = difflib.get_close_matches(word, names, n=3, cutoff=0.5)
-        hint = f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(names)}."
+        folded: dict[str, list[str]] = {}
+        for name in names:
+            folded.setdefault(name.casefold(), []).append(name)
+        matches = difflib.get_close_matches(word.casefold(), folded, n=3, cutoff=0.5)
+        near = [name for match in matches for name in folded[match]]
+        if near:
+            hint = f"Did you mean {' or '.join(near)}?"
+        else:
+            hint = f"Known: {', '.join(names)}." if names else f"There is no {kind} to choose from."
         return cls(f"unknown {kind} {word!r}", where=where, meaning="Nothing was analysed.", remedy=hint)
 
 

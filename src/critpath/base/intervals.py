@@ -1,8 +1,10 @@
 """The only interval maths of the project.
 
 An `Intervals` is a sorted, disjoint set of half-open spans [start, end) on one int64 nanosecond axis. Touching spans
-merge and empty ones vanish, so equal sets have equal arrays. Everything is linear after at most one stable sort:
-trace tables come nearly in order, and a stable sort takes advantage of that.
+merge and empty ones vanish, so equal sets have equal arrays. Everything is linear after at most one sort.
+
+Instants lie in [-2**62, 2**62], so that any two have a difference: 146 years to either side of the axis' zero. A set
+may be longer than an int64 counts only in `total_ns`, which is a Python int.
 
     busy = union(kernels.start_ns, kernels.end_ns)
     idle = window.subtract(busy)
@@ -61,7 +63,8 @@ class Intervals:
     @property
     def total_ns(self) -> int:
         """The measure of the set [ns]."""
-        return int((self.ends_ns - self.starts_ns).sum())
+        # The longest set has 2**63 ns, one more than an int64 holds; unsigned, the same bits are right.
+        return int((self.ends_ns - self.starts_ns).view(np.uint64).sum())
 
     def pairs(self) -> list[tuple[int, int]]:
         """The spans as Python tuples, for messages and tests."""
@@ -91,12 +94,14 @@ class Intervals:
         return self.intersect(other.gaps(lo, hi))
 
     def gaps(self, start_ns: int, end_ns: int) -> Intervals:
-        """Instants of [start_ns, end_ns) that are not in this set."""
+        """Instants of [start_ns, end_ns) that are not in this set; none where the window is empty or inverted."""
         if end_ns <= start_ns:
             return Intervals.empty()
-        inside = (self.ends_ns > start_ns) & (self.starts_ns < end_ns)
-        starts = np.concatenate([[start_ns], self.ends_ns[inside]]).astype(np.int64)
-        ends = np.concatenate([self.starts_ns[inside], [end_ns]]).astype(np.int64)
+        inside = slice(
+            np.searchsorted(self.ends_ns, start_ns, side="right"), np.searchsorted(self.starts_ns, end_ns, side="left")
+        )
+        starts = np.concatenate([np.array([start_ns], np.int64), self.ends_ns[inside]])
+        ends = np.concatenate([self.starts_ns[inside], np.array([end_ns], np.int64)])
         keep = starts < ends
         return Intervals(starts[keep], ends[keep])
 
@@ -104,16 +109,20 @@ class Intervals:
         """The measure of this set inside each of many windows [ns], shape of `starts_ns`.
 
         Windows may overlap, touch, be empty and come in any order; a window that ends before it starts counts 0.
+
+        Args:
+            starts_ns: first instants of the windows, any shape.
+            ends_ns: first instants after them, the same shape.
         """
-        ends = np.maximum(ends_ns, starts_ns)
-        return coverage(self, ends) - coverage(self, np.asarray(starts_ns, np.int64))
+        starts = np.asarray(starts_ns, np.int64)
+        return coverage(self, np.maximum(starts, ends_ns)) - coverage(self, starts)
 
     def contains(self, instants_ns: I64) -> npt.NDArray[np.bool_]:
-        """Whether each instant lies in the set; an end is outside, a start inside."""
+        """Whether each instant lies in the set, shape of `instants_ns`; an end is outside, a start inside."""
+        if not len(self):
+            return np.zeros(np.shape(instants_ns), np.bool_)
         index = np.searchsorted(self.starts_ns, instants_ns, side="right") - 1
-        inside = index >= 0
-        inside[inside] = instants_ns[inside] < self.ends_ns[index[inside]]
-        return inside
+        return (index >= 0) & (instants_ns < self.ends_ns[np.maximum(index, 0)])
 
 
 def union(starts_ns: I64, ends_ns: I64) -> Intervals:
@@ -122,18 +131,20 @@ def union(starts_ns: I64, ends_ns: I64) -> Intervals:
     Args:
         starts_ns: shape (n,), int64.
         ends_ns: shape (n,), int64; a span with `end <= start` holds no instant and adds nothing.
+
+    Raises:
+        ValueError: `starts_ns` and `ends_ns` differ in size.
     """
-    starts = np.asarray(starts_ns, np.int64)
-    ends = np.asarray(ends_ns, np.int64)
+    starts = np.asarray(starts_ns, np.int64).ravel()
+    ends = np.asarray(ends_ns, np.int64).ravel()
+    if starts.size != ends.size:
+        raise ValueError(f"{starts.size} starts and {ends.size} ends")
     solid = ends > starts
     if not solid.all():
         starts, ends = starts[solid], ends[solid]
     if not starts.size:
         return Intervals.empty()
-    if not (starts[1:] >= starts[:-1]).all():
-        order = np.argsort(starts, kind="stable")
-        starts, ends = starts[order], ends[order]
-    reach = np.maximum.accumulate(ends)
+    starts, reach = _swept(starts, ends)
     first = np.empty(starts.size, np.bool_)
     first[0] = True
     np.greater(starts[1:], reach[:-1], out=first[1:])
@@ -142,26 +153,46 @@ def union(starts_ns: I64, ends_ns: I64) -> Intervals:
 
 
 def coverage(spans: Intervals, instants_ns: I64) -> I64:
-    """The measure of `spans` before each instant [ns], by prefix sums."""
+    """The measure of `spans` before each instant [ns], shape of `instants_ns`, by prefix sums."""
     if not len(spans):
         return np.zeros(np.shape(instants_ns), np.int64)
     lengths = spans.ends_ns - spans.starts_ns
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     index = np.searchsorted(spans.starts_ns, instants_ns, side="right")
     inside = np.maximum(index - 1, 0)
-    over = np.maximum(spans.ends_ns[inside] - instants_ns, 0)
-    return before[index] - np.where(index > 0, over, 0)
+    ends = spans.ends_ns[inside]
+    # An instant past its span is moved back to the span's end: a subtraction of far instants could wrap around.
+    return before[index] - np.where(index > 0, ends - np.minimum(instants_ns, ends), 0)
 
 
 def clip_spans(starts_ns: I64, ends_ns: I64, start_ns: int, end_ns: int) -> tuple[I64, I64]:
-    """Each span cut to [start_ns, end_ns), spans outside dropped; overlaps between spans stay.
+    """Each span cut to [start_ns, end_ns), spans outside and empty ones dropped; overlaps between spans stay.
 
     For volumes of work, where every span counts on its own; a wall time needs `union`.
+
+    Returns:
+        (starts, ends) [ns] of the spans that are left, in the order they came, each of shape (k,) with k <= n.
     """
     starts = np.maximum(starts_ns, start_ns)
     ends = np.minimum(ends_ns, end_ns)
     keep = ends > starts
     return starts[keep], ends[keep]
+
+
+def _swept(starts: I64, ends: I64) -> tuple[I64, I64]:
+    """(starts in order, reach): before the next start all spans so far are over exactly where their reach is.
+
+    There `reach` is the last of their ends; elsewhere it says no more than that one of them goes on.
+    """
+    if (starts[1:] >= starts[:-1]).all():
+        return starts, np.maximum.accumulate(ends)
+    sample = starts[::64]
+    if np.count_nonzero(sample[1:] < sample[:-1]) <= sample.size // 8:
+        # Nearly in order, or a few runs in order, as tables of traces come: a stable sort takes advantage of that.
+        order = np.argsort(starts, kind="stable")
+        return starts[order], np.maximum.accumulate(ends[order])
+    # The first i + 1 spans are over exactly when i + 1 ends are past: which end is whose doesn't matter.
+    return np.sort(starts), np.sort(ends)
 
 
 def _expand(
