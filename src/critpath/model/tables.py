@@ -12,7 +12,7 @@ otherwise. Times are ns on the report's own axis. `process` is `identity.process
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from critpath.model.identity import NULL
 __all__ = [
     "Copies",
     "CopyKind",
+    "DeviceOps",
     "Diagnostics",
     "EventRecords",
     "GraphLaunches",
@@ -34,6 +35,7 @@ __all__ = [
     "Overheads",
     "RuntimeCalls",
     "Spans",
+    "SyncShape",
     "SyncWaits",
     "Table",
 ]
@@ -41,12 +43,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Equally long int64 columns; the fields of a subclass are its contract."""
+    """Equally long int64 columns; the fields of a subclass are its contract.
+
+    Raises:
+        TypeError: a column isn't int64.
+        ValueError: a column has more or fewer than one dimension, or another length than the rest.
+    """
 
     def __post_init__(self) -> None:
-        sizes = {name: getattr(self, name).size for name in self.columns()}
-        if len(set(sizes.values())) > 1:
-            raise ValueError(f"{type(self).__name__}: columns of different length: {sizes}")
+        shapes = {name: getattr(self, name).shape for name in self.columns()}
+        if any(len(shape) != 1 for shape in shapes.values()) or len(set(shapes.values())) > 1:
+            raise ValueError(f"{type(self).__name__}: columns of different length or dimension: {shapes}")
         for name in self.columns():
             if getattr(self, name).dtype != np.int64:
                 raise TypeError(f"{type(self).__name__}.{name}: {getattr(self, name).dtype}, not int64")
@@ -63,8 +70,13 @@ class Table:
 
     @classmethod
     def of(cls, **columns: Any) -> Self:
-        """A table from sequences; a column not given is NULL throughout."""
-        arrays = {name: np.asarray(values, np.int64) for name, values in columns.items()}
+        """A table from sequences of integers; a column not given is NULL throughout.
+
+        Raises:
+            TypeError: a column that the contract hasn't, or one of floats: they can't hold ids and times above 2**53.
+            ValueError: columns of different length.
+        """
+        arrays = {name: _int64(f"{cls.__name__}.{name}", values) for name, values in columns.items()}
         size = next(iter(arrays.values())).size if arrays else 0
         return cls(**{n: arrays[n] if n in arrays else np.full(size, NULL, np.int64) for n in cls.columns()} | arrays)
 
@@ -72,7 +84,7 @@ class Table:
         return int(getattr(self, self.columns()[0]).size)
 
     def where(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp] | I64) -> Self:
-        """The rows that a mask or an index array selects, in that order."""
+        """The rows that a mask of shape (len,) or an index array selects, in that order; always a copy."""
         return type(self)(**{name: getattr(self, name)[rows] for name in self.columns()})
 
     def frame(self) -> pl.DataFrame:
@@ -80,23 +92,30 @@ class Table:
         return pl.DataFrame({name: getattr(self, name) for name in self.columns()})
 
 
+def _int64(name: str, values: Any) -> I64:
+    array = np.asarray(values)
+    if array.size and array.dtype.kind == "f":
+        raise TypeError(f"{name}: {array.dtype}, not integers")
+    return np.asarray(values, np.int64)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans(Table):
     """A table whose rows last from `start_ns` to `end_ns`."""
 
     start_ns: I64
-    """First instant of the row [ns, report axis]."""
+    """First instant of the row [ns, report axis]; never NULL."""
     end_ns: I64
     """First instant after the row [ns, report axis]; NULL where the row was still open when the capture ended."""
 
     def union(self) -> Intervals:
-        """Instants in which at least one row ran."""
+        """Instants in which at least one row ran; a row that was still open adds none."""
         return union(self.start_ns, self.end_ns)
 
     @property
     def durations_ns(self) -> I64:
-        """Length of each row [ns]."""
-        return self.end_ns - self.start_ns
+        """Length of each row [ns], shape (n,); NULL where the row was still open."""
+        return np.where(self.end_ns == NULL, NULL, self.end_ns - self.start_ns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -296,7 +315,7 @@ class CopyKind:
     H2D, D2H, D2D, H2H, P2P = 1, 2, 8, 9, 10
     UVM_H2D, UVM_D2H, UVM_D2D = 11, 12, 13
     UVM = (11, 12, 13)
-    LABELS = {
+    LABELS: ClassVar[dict[int, str]] = {
         0: "unknown", 1: "H2D", 2: "D2H", 3: "H2A", 4: "A2H", 5: "A2A", 6: "A2D", 7: "D2A", 8: "D2D", 9: "H2H",
         10: "P2P", 11: "UVM_H2D", 12: "UVM_D2H", 13: "UVM_D2D",
     }  # fmt: skip
@@ -306,7 +325,7 @@ class MemoryKind:
     """Memory kinds of the export, the same in all versions: 0 is pageable, 1 is pinned."""
 
     PAGEABLE, PINNED, DEVICE = 0, 1, 2
-    LABELS = {
+    LABELS: ClassVar[dict[int, str]] = {
         0: "pageable", 1: "pinned", 2: "device", 3: "array", 4: "managed", 5: "device_static", 6: "managed_static",
         7: "unknown",
     }  # fmt: skip
