@@ -82,8 +82,8 @@ class Intervals:
         theirs = other._over(int(self.starts_ns[0]), int(self.ends_ns[-1]))
         starts = _merged(self.starts_ns[mine], other.starts_ns[theirs])
         ends = _merged(self.ends_ns[mine], other.ends_ns[theirs])
-        # At most two spans are open at a time, one of each set. So start k + 1 finds another open exactly where it comes
-        # before end k, and both stay open until that end.
+        # At most two spans are open at a time, one of each set. So start k + 1 finds another open exactly where it
+        # comes before end k, and both stay open until that end.
         both = starts[1:] < ends[:-1]
         return Intervals(starts[1:][both], ends[:-1][both])
 
