@@ -5,11 +5,10 @@ A `Trace` holds everything of one report; a `UnitTrace` the rows of one device a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
+from critpath.base.grouping import group_rows
 from critpath.base.intervals import I64
 from critpath.model.identity import NULL, UnitKey
 from critpath.model.tables import (
@@ -64,12 +63,8 @@ class Strings:
 
     def of(self, ids: I64) -> dict[int, str]:
         """The distinct ids of a column with their texts."""
-        return {i: self[i] for i in np.unique(ids).tolist()}
-
-    def ids_where(self, ids: I64, accept: Iterable[str]) -> I64:
-        """The distinct ids of a column whose text is one of `accept`."""
-        wanted = frozenset(accept)
-        return np.array([i for i, text in self.of(ids).items() if text in wanted], np.int64)
+        first, _ = group_rows(ids)
+        return {i: self[i] for i in ids[first].tolist()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +190,7 @@ class UnitTrace:
         kernels, copies, memsets, graph_launches: this device's rows only.
         runtime_calls, nvtx_ranges, overheads: all rows of the process, since any of its threads may launch here.
         sync_waits: rows whose (process, context) belongs to this device.
+        shares_process: whether the process used other devices too, so that not all of its threads launch here.
     """
 
     key: UnitKey
@@ -207,3 +203,4 @@ class UnitTrace:
     sync_waits: SyncWaits
     nvtx_ranges: NvtxRanges
     overheads: Overheads
+    shares_process: bool = False

@@ -11,6 +11,7 @@ from critpath.base.intervals import I64, Intervals, coverage, union
 from critpath.model.identity import join_index
 from critpath.model.tables import DeviceOps, Spans, SyncShape
 from critpath.model.trace import UnitTrace
+from critpath.rank.launches import Launches
 from critpath.rank.occupancy import Occupancy
 
 __all__ = [
@@ -96,16 +97,15 @@ def budget(occupied: Occupancy, starts_ns: I64, ends_ns: I64) -> Budget:
     )
 
 
-def work_volume(unit: UnitTrace, starts_ns: I64, ends_ns: I64) -> WorkVolume:
+def work_volume(unit: UnitTrace, launched: Launches, starts_ns: I64, ends_ns: I64) -> WorkVolume:
     """The volume of kernel work in the windows."""
     kernels = unit.kernels
     inside = starts_inside(kernels, starts_ns, ends_ns)
-    linked = join_index((kernels.correlation[inside],), (unit.runtime_calls.correlation,)) >= 0
     return WorkVolume(
         kernel_sum_ns=clipped_sum(kernels, union(starts_ns, ends_ns)),
         kernel_union_ns=int(kernels.union().clip(starts_ns, ends_ns).sum()),
         kernels=int(inside.sum()),
-        linked_kernels=int(linked.sum()),
+        linked_kernels=int((launched.kernels[inside] >= 0).sum()),
     )
 
 

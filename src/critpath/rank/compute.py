@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from critpath.base.grouping import group_rows
 from critpath.base.intervals import coverage
 from critpath.model.taxonomy import Classification
 from critpath.model.trace import UnitTrace
@@ -60,15 +61,14 @@ def names(unit: UnitTrace, classes: KernelClasses, windows: Windows) -> tuple[Na
         return ()
     whole = windows.union()
     work = coverage(whole, kernels.end_ns) - coverage(whole, kernels.start_ns)
-    ids, row_name = np.unique(kernels.name, return_inverse=True)
+    first, row_name = group_rows(kernels.name)
     total = np.bincount(row_name, weights=work.astype(np.float64)).astype(np.int64)
     inside = starts_inside(kernels, windows.starts_ns, windows.ends_ns)
-    count = np.bincount(row_name[inside], minlength=ids.size)
-    _, first = np.unique(row_name, return_index=True)
+    count = np.bincount(row_name[inside], minlength=first.size)
     rows = []
     for i in np.argsort(-total, kind="stable").tolist():
         if total[i] or count[i]:
             c: Classification = classes.classes[classes.index[first[i]]]
-            text = unit.strings[int(ids[i])]
+            text = unit.strings[int(kernels.name[first[i]])]
             rows.append(NameTime(text, c.family, c.rule, int(count[i]), int(total[i])))
     return tuple(rows)

@@ -12,6 +12,7 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
+from critpath.base.grouping import group_rows
 from critpath.base.intervals import Intervals
 from critpath.model.tables import Kernels
 from critpath.model.taxonomy import Classification, Taxonomy
@@ -63,9 +64,8 @@ def kernel_classes(kernels: Kernels, strings: Strings, taxonomy: Taxonomy) -> Ke
     """Each kernel's classification, looked up once a distinct name."""
     if not len(kernels):
         return KernelClasses(np.empty(0, np.intp), (), np.empty(0, np.bool_))
-    names, row_name = np.unique(
-        np.stack([kernels.name, kernels.short_name, kernels.mangled_name], axis=1), axis=0, return_inverse=True
-    )
+    first, row_name = group_rows(kernels.name, kernels.short_name, kernels.mangled_name)
+    names = np.stack([kernels.name, kernels.short_name, kernels.mangled_name], axis=1)[first]
     found: dict[Classification, int] = {}
     name_class = np.array(
         [
@@ -74,7 +74,7 @@ def kernel_classes(kernels: Kernels, strings: Strings, taxonomy: Taxonomy) -> Ke
         ],
         np.intp,
     )
-    index = name_class[row_name.reshape(-1)]
+    index = name_class[row_name]
     communication = np.array([c.is_communication for c in found], np.bool_)
     return KernelClasses(index, tuple(found), communication[index])
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from critpath.base.grouping import group_rows
 from critpath.base.intervals import I64
 from critpath.model.identity import NULL
 from critpath.model.tables import DeviceOps
@@ -81,7 +82,9 @@ def without_damage(trace: Trace) -> tuple[Trace, Damage]:
         zero, negative, outside = _faults(table, envelope)
         bad = zero | negative | outside
         if bad.any():
-            for process, device in np.unique(np.stack([table.process, table.device], 1)[bad], axis=0).tolist():
+            damaged = table.where(bad)
+            first, _ = group_rows(damaged.process, damaged.device)
+            for process, device in zip(damaged.process[first].tolist(), damaged.device[first].tolist(), strict=True):
                 mine = (table.process == process) & (table.device == device)
                 counts[name, process, device] = (
                     int((zero & mine).sum()),

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from critpath.base.intervals import I64
+from critpath.base.grouping import group_rows
+from critpath.base.intervals import I64, union
 from critpath.base.stats import relative_spread
-from critpath.model.identity import NULL, join_index
-from critpath.model.tables import DeviceOps, NvtxRanges
+from critpath.model.identity import NULL
+from critpath.model.tables import NvtxRanges
 from critpath.model.trace import UnitTrace
+from critpath.rank.launches import Launches
 
-__all__ = ["Launches", "Steps", "declared_steps", "detected_steps", "launches"]
+__all__ = ["OPEN_END_NS", "Steps", "declared_steps", "detected_steps"]
 
 OPEN_END_NS = 2**62
 """End of a range that was still open when the capture ended."""
@@ -34,21 +36,6 @@ _MAX_CANDIDATES = 64
 _MIN_OWNED = 0.5
 _MIN_OWNED_NAMED = 0.2
 _MAX_SPREAD = 0.35
-
-
-@dataclass(frozen=True, slots=True)
-class Launches:
-    """Where and when the host issued each device op of a unit.
-
-    Attributes:
-        time_ns: start of the issuing API call, shape (n,); NULL where the call is not in the capture.
-        thread: its thread; NULL likewise.
-        weight_ns: length of the op, for weighing candidates against each other only.
-    """
-
-    time_ns: I64
-    thread: I64
-    weight_ns: I64
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,44 +67,35 @@ class Steps:
         return np.where(inside, step, -1)
 
 
-def launches(unit: UnitTrace, ops: DeviceOps) -> Launches:
-    """The issuing API call of each op, joined by (process, correlation id)."""
-    calls = unit.runtime_calls
-    if not len(calls):
-        nothing = np.full(len(ops), NULL, np.int64)
-        return Launches(nothing, nothing, ops.durations_ns)
-    call = join_index((ops.correlation,), (calls.correlation,))
-    found = call >= 0
-    at = np.maximum(call, 0)
-    return Launches(
-        np.where(found, calls.start_ns[at], NULL), np.where(found, calls.thread[at], NULL), ops.durations_ns
-    )
-
-
-def declared_steps(unit: UnitTrace, pattern: re.Pattern[str], launched: Launches, *, several_devices: bool) -> Steps:
+def declared_steps(unit: UnitTrace, pattern: re.Pattern[str], launched: Launches) -> Steps:
     """Ranges whose whole text the user's expression matches; inner matches of the same expression are not steps."""
     names = np.array(
         [i for i, text in unit.strings.of(unit.nvtx_ranges.name).items() if pattern.fullmatch(text)], np.int64
     )
     ranges = unit.nvtx_ranges.where(np.isin(unit.nvtx_ranges.name, names))
-    chosen = _on_launching_threads(ranges, launched, several_devices=several_devices)
+    chosen = _on_launching_threads(ranges, unit, launched)
     return _merged(chosen, unit.strings.__getitem__, pattern.pattern)
 
 
-def detected_steps(unit: UnitTrace, launched: Launches, *, several_devices: bool) -> Steps | None:
+def detected_steps(unit: UnitTrace, launched: Launches) -> Steps | None:
     """The recurring ranges that are most plausibly the step, or None.
 
     Candidates are texts that agree once digits and instance suffixes are stripped, recur with a stable period, don't
     overlap one another, and own most of the unit's device time. A name that says step or iteration wins over one
     that doesn't; then the outermost wins.
     """
+    issued = launched.times_ns(launched.kernels)
+    known = issued != NULL
+    issued, weight = issued[known], unit.kernels.durations_ns[known]
     candidates = []
     for pattern, rows in _recurring(unit.nvtx_ranges, unit.strings.__getitem__):
-        ranges = _on_launching_threads(unit.nvtx_ranges.where(rows), launched, several_devices=several_devices)
-        steps = _merged(ranges, unit.strings.__getitem__, pattern)
+        ranges = _on_launching_threads(unit.nvtx_ranges.where(rows), unit, launched)
         named = bool(_STEP_WORDS.search(pattern))
-        owned = _owned_share(steps, launched)
-        if _plausible(steps, owned, named=named):
+        owned = _owned_share(ranges, issued, weight)
+        if owned < (_MIN_OWNED_NAMED if named else _MIN_OWNED):
+            continue
+        steps = _merged(ranges, unit.strings.__getitem__, pattern)
+        if _recurs(steps, named=named):
             length = float((np.minimum(steps.ends_ns, steps.starts_ns[-1]) - steps.starts_ns)[:-1].mean())
             candidates.append(((named, round(owned, 2), length), steps))
     return max(candidates, key=lambda c: c[0])[1] if candidates else None
@@ -125,10 +103,11 @@ def detected_steps(unit: UnitTrace, launched: Launches, *, several_devices: bool
 
 def _recurring(ranges: NvtxRanges, text: Callable[[int], str]) -> list[tuple[str, npt.NDArray[np.bool_]]]:
     """(pattern, row mask) of the texts that occur at least twice, longest total host time first."""
-    names, row_name = np.unique(ranges.name, return_inverse=True)
+    first, row_name = group_rows(ranges.name)
     patterns: dict[str, int] = {}
-    name_pattern = np.array([patterns.setdefault(_pattern(text(i)), len(patterns)) for i in names.tolist()], np.intp)
-    row_pattern = name_pattern[row_name] if names.size else np.empty(0, np.intp)
+    names = ranges.name[first].tolist()
+    name_pattern = np.array([patterns.setdefault(_pattern(text(i)), len(patterns)) for i in names], np.intp)
+    row_pattern = name_pattern[row_name]
     closed = np.where(ranges.end_ns == NULL, ranges.start_ns, ranges.end_ns)
     total = np.bincount(row_pattern, weights=(closed - ranges.start_ns).astype(np.float64), minlength=len(patterns))
     count = np.bincount(row_pattern, minlength=len(patterns))
@@ -141,11 +120,11 @@ def _pattern(text: str) -> str:
     return _DIGITS.sub("#", _SUFFIX.sub("", text))
 
 
-def _on_launching_threads(ranges: NvtxRanges, launched: Launches, *, several_devices: bool) -> NvtxRanges:
+def _on_launching_threads(ranges: NvtxRanges, unit: UnitTrace, launched: Launches) -> NvtxRanges:
     """With several devices in a process, the ranges on threads that launch to this one, where there are any."""
-    if not several_devices:
+    if not unit.shares_process:
         return ranges
-    own = np.isin(ranges.thread, np.unique(launched.thread[launched.thread != NULL]))
+    own = np.isin(ranges.thread, np.unique(launched.threads(launched.kernels)))
     return ranges.where(own) if own.any() else ranges
 
 
@@ -155,7 +134,7 @@ def _merged(ranges: NvtxRanges, text: Callable[[int], str], anchor: str) -> Step
     Where instances overlap otherwise, the later one begins a step and ends the one before.
     """
     starts = ranges.start_ns
-    ends = np.where((ranges.end_ns == NULL) | (ranges.end_ns < starts), OPEN_END_NS, ranges.end_ns)
+    ends = _closed_ends(ranges)
     order = np.lexsort((starts, ranges.name))
     spans: list[tuple[int, int, str]] = []
     for group in np.split(order, np.flatnonzero(np.diff(ranges.name[order])) + 1):
@@ -189,20 +168,19 @@ def _outermost(spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, st
     return kept
 
 
-def _owned_share(steps: Steps, launched: Launches) -> float:
-    known = launched.time_ns != NULL
-    total = int(launched.weight_ns[known].sum())
-    if not total:
-        return 0.0
-    inside = steps.owner(launched.time_ns[known]) >= 0
-    return int(launched.weight_ns[known][inside].sum()) / total
+def _owned_share(ranges: NvtxRanges, issued_ns: I64, weight_ns: I64) -> float:
+    """The share of device work, by length, whose launch began inside one of the ranges."""
+    total = int(weight_ns.sum())
+    inside = union(ranges.start_ns, _closed_ends(ranges)).contains(issued_ns)
+    return int(weight_ns[inside].sum()) / total if total else 0.0
 
 
-def _plausible(steps: Steps, owned: float, *, named: bool) -> bool:
-    """Whether a candidate may be the step: enough instances, regular ones, and most device work inside."""
+def _recurs(steps: Steps, *, named: bool) -> bool:
+    """Whether there are enough instances, regular ones, to call one a step."""
     if len(steps) < (2 if named else 3):
         return False
-    if owned < (_MIN_OWNED_NAMED if named else _MIN_OWNED):
-        return False
-    periods = np.diff(steps.starts_ns)
-    return len(steps) == 2 or relative_spread(periods) <= _MAX_SPREAD
+    return len(steps) == 2 or relative_spread(np.diff(steps.starts_ns)) <= _MAX_SPREAD
+
+
+def _closed_ends(ranges: NvtxRanges) -> I64:
+    return np.where((ranges.end_ns == NULL) | (ranges.end_ns < ranges.start_ns), OPEN_END_NS, ranges.end_ns)

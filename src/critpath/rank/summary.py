@@ -6,17 +6,19 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from critpath.base.intervals import Intervals
-from critpath.model.identity import NULL, UnitKey, join_index
+from critpath.model.identity import NULL, UnitKey
 from critpath.model.tables import Overheads
 from critpath.model.taxonomy import Taxonomy
 from critpath.model.trace import UnitTrace
 from critpath.rank.budget import Budget, HostSync, WorkVolume, budget, host_sync, work_volume
 from critpath.rank.communication import Communication, communication
 from critpath.rank.compute import FamilyTime, NameTime, families, names
+from critpath.rank.launches import Launches, unit_launches
 from critpath.rank.occupancy import Occupancy, kernel_classes, occupancy
-from critpath.rank.steps import Steps, declared_steps, detected_steps, launches
+from critpath.rank.steps import Steps, declared_steps, detected_steps
 from critpath.rank.transfers import Transfer, transfers
 from critpath.rank.windows import Windows, span_window, step_windows
 
@@ -87,13 +89,13 @@ def summarise(
         unit: its rows, damaged ones removed.
         taxonomy: how kernel names are read.
         options: the user's definition of the step.
-        several_devices: whether its process used several devices.
     """
     classes = kernel_classes(unit.kernels, unit.strings, taxonomy)
     occupied = occupancy(unit, classes)
     if not len(occupied.busy):
         return None
-    windows = _windows(unit, classes.communication, occupied, options, several_devices=several_devices)
+    launched = unit_launches(unit)
+    windows = _windows(unit, launched, classes.communication, _span(occupied), options)
     if windows is None:
         return None
     starts, ends = windows.starts_ns, windows.ends_ns
@@ -102,13 +104,13 @@ def summarise(
         span_ns=_span(occupied),
         windows=windows,
         budget=budget(occupied, starts, ends),
-        work=work_volume(unit, starts, ends),
+        work=work_volume(unit, launched, starts, ends),
         host_sync=host_sync(unit, occupied.busy, starts, ends),
         communication=communication(unit, classes, occupied, windows),
         transfers=transfers(unit, windows),
         families=families(unit, classes, windows),
         names=names(unit, classes, windows)[:_KEPT_NAMES],
-        links=_links(unit),
+        links=_links(unit, launched),
         busy=occupied.busy,
         profiler_overhead_ns=int(_profilers_own(unit.overheads).clip(starts, ends).sum()),
     )
@@ -116,42 +118,41 @@ def summarise(
 
 def _windows(
     unit: UnitTrace,
-    communication: np.ndarray[tuple[int], np.dtype[np.bool_]],
-    occupied: Occupancy,
+    launched: Launches,
+    communication: npt.NDArray[np.bool_],
+    span_ns: tuple[int, int],
     options: StepOptions,
-    *,
-    several_devices: bool,
 ) -> Windows | None:
     if options.span_ns is not None:
         start, end = options.span_ns
         return span_window(start, end, kind="explicit", text=f"{start}:{end}")
-    launched = launches(unit, unit.kernels)
     if options.step is not None:
-        steps: Steps | None = declared_steps(unit, options.step, launched, several_devices=several_devices)
+        steps: Steps | None = declared_steps(unit, options.step, launched)
         if not steps:
             return None
     else:
-        steps = detected_steps(unit, launched, several_devices=several_devices)
+        steps = detected_steps(unit, launched)
     if steps:
-        windows = step_windows(unit, communication, steps, options.scope)
+        windows = step_windows(unit, launched, communication, steps, options.scope)
         if len(windows):
             return windows
         if options.step is not None:
             return None
-    start, end = _span(occupied)
-    return span_window(start, end, kind="capture", text="whole capture")
+    return span_window(*span_ns, kind="capture", text="whole capture")
 
 
 def _span(occupied: Occupancy) -> tuple[int, int]:
     return int(occupied.busy.starts_ns[0]), int(occupied.busy.ends_ns[-1])
 
 
-def _links(unit: UnitTrace) -> Links:
-    calls = unit.runtime_calls
-    ops = (unit.kernels, unit.copies, unit.memsets, unit.graph_launches)
-    linked = sum(int((join_index((t.correlation,), (calls.correlation,)) >= 0).sum()) for t in ops)
-    graph_names = [i for i, text in unit.strings.of(calls.name).items() if "GraphLaunch" in text]
-    return Links(linked, sum(map(len, ops)), int(np.isin(calls.name, graph_names).sum()))
+def _links(unit: UnitTrace, launched: Launches) -> Links:
+    tables = launched.tables(unit)
+    names = [i for i, text in unit.strings.of(unit.runtime_calls.name).items() if "GraphLaunch" in text]
+    return Links(
+        linked=sum(int((calls >= 0).sum()) for _, calls in tables),
+        device_ops=sum(len(ops) for ops, _ in tables),
+        graph_launch_calls=int(np.isin(unit.runtime_calls.name, names).sum()),
+    )
 
 
 def _profilers_own(overheads: Overheads) -> Intervals:

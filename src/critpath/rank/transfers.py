@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from critpath.base.grouping import group_rows
 from critpath.model.identity import NULL
 from critpath.model.tables import Copies, CopyKind, MemoryKind
 from critpath.model.trace import UnitTrace
@@ -47,12 +48,13 @@ def transfers(unit: UnitTrace, windows: Windows) -> tuple[Transfer, ...]:
     copies = unit.copies
     if not len(copies):
         return ()
-    keys = np.stack([copies.kind, copies.source_kind, copies.target_kind, copies.context, copies.stream], axis=1)
-    groups, row_group = np.unique(keys, axis=0, return_inverse=True)
+    keys = (copies.kind, copies.source_kind, copies.target_kind, copies.context, copies.stream)
+    first, row_group = group_rows(*keys)
+    groups = np.stack(keys, axis=1)[first]
     inside = starts_inside(copies, windows.starts_ns, windows.ends_ns)
     found = []
     for i, key in enumerate(groups.tolist()):
-        mine = row_group.reshape(-1) == i
+        mine = row_group == i
         transfer = _transfer(copies.where(mine), copies.where(mine & inside), key, windows)
         if transfer.count or transfer.union_ns:
             found.append(transfer)

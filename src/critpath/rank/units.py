@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from critpath.base.grouping import group_rows
 from critpath.base.intervals import I64
 from critpath.model.identity import UnitKey
 from critpath.model.tables import DeviceOps, SyncWaits
@@ -16,7 +17,8 @@ def unit_keys(trace: Trace, report: int) -> list[UnitKey]:
     """Every (process, device) with device rows, in order."""
     pairs: set[tuple[int, int]] = set()
     for table in _device_tables(trace):
-        pairs.update(map(tuple, np.unique(np.stack([table.process, table.device], axis=1), axis=0).tolist()))
+        first, _ = group_rows(table.process, table.device)
+        pairs.update(zip(table.process[first].tolist(), table.device[first].tolist(), strict=True))
     return [UnitKey(report, process, device) for process, device in sorted(pairs)]
 
 
@@ -40,6 +42,9 @@ def unit_trace(trace: Trace, key: UnitKey) -> UnitTrace:
         sync_waits=waits.where(mine),
         nvtx_ranges=ranges.where(ranges.process == key.process),
         overheads=overheads.where(overheads.process == key.process),
+        shares_process=any(
+            ((t.process == key.process) & (t.device != key.device)).any() for t in _device_tables(trace)
+        ),
     )
 
 
@@ -51,8 +56,9 @@ def context_devices(trace: Trace) -> dict[tuple[int, int], int]:
     """
     found = {(c.process, c.context): c.device for c in trace.contexts}
     for table in _device_tables(trace):
-        rows = np.stack([table.process, table.context, table.device], axis=1)[table.context != 0]
-        found.update({(p, c): d for p, c, d in np.unique(rows, axis=0).tolist()})
+        first, _ = group_rows(table.process, table.context, table.device)
+        rows = np.stack([table.process, table.context, table.device], axis=1)[first]
+        found.update({(p, c): d for p, c, d in rows.tolist() if c != 0})
     return found
 
 

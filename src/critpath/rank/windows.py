@@ -21,7 +21,8 @@ from critpath.base.intervals import I64, Intervals, union
 from critpath.base.stats import MAD_TO_SIGMA, median_absolute_deviation
 from critpath.model.identity import NULL
 from critpath.model.trace import UnitTrace
-from critpath.rank.steps import OPEN_END_NS, Steps, launches
+from critpath.rank.launches import Launches
+from critpath.rank.steps import OPEN_END_NS, Steps
 
 __all__ = ["Dropped", "Windows", "span_window", "step_windows"]
 
@@ -97,17 +98,20 @@ def span_window(start_ns: int, end_ns: int, *, kind: str, text: str) -> Windows:
     )
 
 
-def step_windows(unit: UnitTrace, communication: npt.NDArray[np.bool_], steps: Steps, scope: str) -> Windows:
+def step_windows(
+    unit: UnitTrace, launched: Launches, communication: npt.NDArray[np.bool_], steps: Steps, scope: str
+) -> Windows:
     """The windows of the given steps.
 
     Args:
         unit: rows of the unit.
+        launched: the issuing call of each of its ops.
         communication: which kernels are in the communication taxonomy: they don't begin a step.
         steps: host steps, in order.
         scope: `period` or `range`.
     """
-    begin = _first_compute(unit, communication, steps)
-    last = _last_end(unit, steps)
+    begin = _first_compute(unit, launched, communication, steps)
+    last = _last_end(unit, launched, steps)
     dropped: dict[int, str] = {}
     for i in np.flatnonzero(begin == NULL).tolist():
         dropped[i] = "no compute op was launched in it"
@@ -143,21 +147,20 @@ def step_windows(unit: UnitTrace, communication: npt.NDArray[np.bool_], steps: S
     return _steady(unit, steps, found)
 
 
-def _first_compute(unit: UnitTrace, communication: npt.NDArray[np.bool_], steps: Steps) -> I64:
+def _first_compute(unit: UnitTrace, launched: Launches, communication: npt.NDArray[np.bool_], steps: Steps) -> I64:
     """Start of the first compute op that each step launched, NULL where it launched none."""
-    kernels = unit.kernels.where(~communication)
-    owner = steps.owner(launches(unit, kernels).time_ns)
-    owned = owner >= 0
+    owner = steps.owner(launched.times_ns(launched.kernels))
+    owned = (owner >= 0) & ~communication
     first = np.full(len(steps), np.iinfo(np.int64).max, np.int64)
-    np.minimum.at(first, owner[owned], kernels.start_ns[owned])
+    np.minimum.at(first, owner[owned], unit.kernels.start_ns[owned])
     return np.where(first == np.iinfo(np.int64).max, NULL, first)
 
 
-def _last_end(unit: UnitTrace, steps: Steps) -> I64:
+def _last_end(unit: UnitTrace, launched: Launches, steps: Steps) -> I64:
     """End of the last device op of any kind that each step launched, NULL where it launched none."""
     last = np.full(len(steps), NULL, np.int64)
-    for ops in (unit.kernels, unit.copies, unit.memsets, unit.graph_launches):
-        owner = steps.owner(launches(unit, ops).time_ns)
+    for ops, calls in launched.tables(unit):
+        owner = steps.owner(launched.times_ns(calls))
         owned = owner >= 0
         np.maximum.at(last, owner[owned], ops.end_ns[owned])
     return last
