@@ -80,9 +80,7 @@ class RankSummary:
     profiler_overhead_ns: int
 
 
-def summarise(
-    unit: UnitTrace, taxonomy: Taxonomy, options: StepOptions, *, several_devices: bool
-) -> RankSummary | None:
+def summarise(unit: UnitTrace, taxonomy: Taxonomy, options: StepOptions) -> RankSummary | None:
     """The summary of one unit, or None where it has no device op, or no declared step.
 
     Args:
