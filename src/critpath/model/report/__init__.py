@@ -7,6 +7,7 @@
 Modules split it by subject; `words` holds the closed sets of words, `part` what all parts share.
 """
 
+from critpath.model.report.about import ABOUT
 from critpath.model.report.absence import unexplained_nulls
 from critpath.model.report.absent import (
     Absent,
@@ -45,6 +46,7 @@ from critpath.model.report.ranks import (
     Residual,
     Straggler,
 )
+from critpath.model.report.schema import report_keys, report_schema
 from critpath.model.report.timeline import Timeline, TimelineArrow, TimelineGap
 from critpath.model.report.unit import PhysicalGpu, SetAside, Unit
 from critpath.model.report.verdict import About, Claim, Dominant, GuardRow, Limit, Verdict
@@ -62,6 +64,7 @@ from critpath.model.report.work import (
 )
 
 __all__ = [
+    "ABOUT",
     "LIST_LIMIT",
     "REST",
     "SCHEMA",
@@ -136,6 +139,8 @@ __all__ = [
     "cut",
     "large_residuals",
     "load_report",
+    "report_keys",
+    "report_schema",
     "unexplained_nulls",
     "violations",
 ]
