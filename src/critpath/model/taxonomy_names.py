@@ -1,8 +1,8 @@
-"""One spelling for the name of a kernel, whoever demangled it.
+r"""One spelling for the name of a kernel, whoever demangled it.
 
 The same kernel is `void a::f<(int)8>(T1 *)` in an Nsight Systems export, `void a::f<8>(int*)` in a Kineto trace and
 `_ZN1a1fILi8EEEvPT_` in the binary. `normalise` writes all three as `a::f<8>…`: the qualified name first, then every
-template argument, then the function's arguments, so that `^[\\w:]*` in a rule means "in the name itself".
+template argument, then the function's arguments, so that `^[\w:]*` in a rule means "in the name itself".
 
 Names are foreign text. Only the first `LONGEST_READ` characters are read, every step is linear, and nothing raises.
 """
@@ -18,6 +18,9 @@ LONGEST_READ = 8192
 
 LONGEST_NAME = 2048
 """Characters of a normalised name; bounds what a pattern with two stars can cost."""
+
+_SUMMARY_ROWS = ("Memcpy ", "Memset ", "[CUDA mem")
+"""How profilers' summaries list copies and fills among kernels: no C++ names."""
 
 _ANONYMOUS = re.compile(r"(?:\(anonymous namespace\)|\(anonymous\)|<unnamed>|\{anonymous\}|_GLOBAL__N_\w*)(?:::)?")
 _VERSIONED = re.compile(r"\b(?:CUB|THRUST|CCCL)_[0-9_]+(?:NS|_NS)?::|\b(?:__\d+|_V\d+|__cxx11|__detail)::")
@@ -45,6 +48,8 @@ def normalise(name: str) -> str:
     text = _printable(name[:LONGEST_READ])
     if text.startswith(("_Z", "__Z")):
         return _mangled(text[text.index("_Z") + 2 :])[:LONGEST_NAME]
+    if text.startswith(_SUMMARY_ROWS):
+        return text[:LONGEST_NAME]
     text = _one_spelling(text)
     head, templates, arguments = _parts(text)
     inside = f"<{', '.join(templates)}>" if templates else ""
