@@ -29,9 +29,9 @@ def generated() -> dict[str, str]:
     }
 
 
-def drifted(root: Path = ROOT) -> list[str]:
+def drifted() -> list[str]:
     """Paths of generated files that are missing or differ from what the code says."""
-    return [path for path, text in generated().items() if _read(root / path) != text]
+    return [path for path, text in generated().items() if _read(ROOT / path) != text]
 
 
 def main() -> int:
