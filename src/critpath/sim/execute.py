@@ -1,0 +1,111 @@
+"""Runs a program: host threads in time order, device work as soon as everything it waits for is known.
+
+A heap holds every runnable host thread at its own time, so calls of all threads of all processes happen in true time
+order. A device op is placed at once when the ends of its producers are known, even ahead of host time; otherwise it
+waits for them. That is exact because an op never starts before the call that issued it. A mechanism that grants a
+contended resource by time (a copy engine, a full launch queue) belongs on the same heap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from itertools import count
+
+from critpath.sim.collectives import Meetings
+from critpath.sim.errors import ProgramError
+from critpath.sim.executed import UNKNOWN, Execution, Op, ProcessRun
+from critpath.sim.hostcalls import HANDLERS
+from critpath.sim.hosts import Host, HostThread, HostWait
+from critpath.sim.program import Job
+
+__all__ = ["Machine", "execute"]
+
+
+def execute(job: Job) -> Execution:
+    """Everything that happens when `job` runs, in true time.
+
+    Raises:
+        ProgramError: when it can't run to its end.
+    """
+    machine = Machine(job)
+    machine.run()
+    return Execution(job, [host.run for host in machine.hosts], machine.meetings.all)
+
+
+class Machine:
+    """The state of one execution."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.costs = job.costs
+        self.meetings = Meetings()
+        self.next_index = count()
+        self._heap: list[tuple[int, int, HostThread]] = []
+        self._turns = count()
+        self.hosts = [Host(ProcessRun(report, process), self) for report in job.reports for process in report.processes]
+        for host in self.hosts:
+            for thread in host.threads:
+                self.resume(thread)
+
+    def resume(self, thread: HostThread) -> None:
+        """Let `thread` go on at its own time."""
+        thread.parked = False
+        heappush(self._heap, (thread.now_ns, next(self._turns), thread))
+
+    def run(self) -> None:
+        """Run every thread to its end."""
+        heap = self._heap
+        handlers = HANDLERS
+        while heap:
+            thread = heappop(heap)[2]
+            for instruction in thread.instructions:
+                handlers[type(instruction)](thread, instruction)
+                if thread.parked:
+                    break
+                if heap and heap[0][0] < thread.now_ns:
+                    self.resume(thread)
+                    break
+            else:
+                thread.finished = True
+        self._expect_finished()
+
+    def settle(self, known: Sequence[Op]) -> None:
+        """Let everything go on that waited for the ends now known, however far that leads."""
+        todo = list(known)
+        while todo:
+            op = todo.pop()
+            waiters, op.waiters = op.waiters, None
+            for waiter in waiters or ():
+                waiter.missing -= 1
+                if not waiter.missing:
+                    todo.extend(waiter.proceed())
+
+    def block(self, wait: HostWait, producers: Sequence[Op]) -> None:
+        """Hold a thread until `producers` have ended; at once when their ends are known."""
+        for op in producers:
+            if op.end_ns == UNKNOWN:
+                wait.missing += 1
+                if op.waiters is None:
+                    op.waiters = [wait]
+                else:
+                    op.waiters.append(wait)
+        if wait.missing:
+            wait.thread.parked = True
+        else:
+            wait.finish()
+
+    def _expect_finished(self) -> None:
+        """Raise when threads wait for what can't happen any more."""
+        stuck = [thread for host in self.hosts for thread in host.threads if not thread.finished]
+        late = [op for host in self.hosts for op in host.run.ops if op.end_ns == UNKNOWN]
+        if not stuck and not late:
+            return
+        meetings = [m for m in self.meetings.all if m.last is None]
+        text = ", ".join(f"{t.thread.name} of pid {t.host.process.pid} at {t.last}" for t in stuck[:3])
+        missing = ", ".join(
+            f"{m.collective.operation} {m.sequence} on {m.collective.communicator.name!r} has "
+            f"{len(m.ops)} of {m.collective.communicator.size} ranks"
+            for m in meetings[:3]
+        )
+        raise ProgramError(f"the program never ends: {text or f'{len(late)} ops never run'}. {missing}".rstrip())

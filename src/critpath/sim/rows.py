@@ -1,0 +1,321 @@
+"""The rows of the activity tables: what the profiler would have seen of an execution, on the report's own axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import NamedTuple
+
+from critpath.sim.executed import Op, OpKind, ProcessRun, Sync, SyncShape
+from critpath.sim.ids import global_pid, global_tid
+from critpath.sim.instructions import Copy, CopyDirection, Graph, HostMemory, Kernel, Memset
+from critpath.sim.program import Clock
+from critpath.sim.schema import NO_ID, Generation
+from critpath.sim.traced import traced_ops
+
+__all__ = ["Sheet", "Strings", "activity_sheets"]
+
+Value = int | float | str | None
+Row = tuple[Value, ...]
+
+_PUSH_POP, _DOMAIN_CREATE = 59, 75
+_OVERHEAD_FLUSH = 3
+_MEMORY = {HostMemory.PAGEABLE: 0, HostMemory.PINNED: 1}
+_DEVICE_MEMORY = 2
+_DOMAIN_NAMES = {1: "NCCL", 2: "CCCL"}
+# What versions call a sync whose driver reports no event sync ids; these rows carry no code of their own.
+_DEPRECATED_CODES = {
+    SyncShape.EVENT: 1,
+    SyncShape.QUERY: 1,
+    SyncShape.WAIT: 2,
+    SyncShape.STREAM: 2,
+    SyncShape.CONTEXT: 0,
+}
+
+
+class Strings:
+    """The report's string table; ids in the order of first use."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {"GpuMetrics": 0}
+
+    def id(self, text: str) -> int:
+        """The id of `text`."""
+        return self._ids.setdefault(text, len(self._ids))
+
+    def rows(self) -> list[Row]:
+        """The table, in id order."""
+        return [(number, text) for text, number in self._ids.items()]
+
+
+class Sheet(NamedTuple):
+    """Rows for one table: `columns` name what each row holds; other columns take a constant or stay NULL."""
+
+    table: str
+    columns: tuple[str, ...]
+    rows: Sequence[Row]
+    constants: dict[str, Value]
+
+
+@dataclass(slots=True)
+class Capture:
+    """What is written into one export: the runs of its processes and how it names things."""
+
+    runs: Sequence[ProcessRun]
+    generation: Generation
+    strings: Strings
+    graph_trace: str
+    event_sync_ids: bool = True
+    clock: Clock = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.clock = self.runs[0].report.clock
+
+
+def activity_sheets(capture: Capture) -> list[Sheet]:
+    """Every activity table that has rows, in the order in which exports declare them."""
+    ops = [op for run in capture.runs for op in traced_ops(run, capture.graph_trace)]
+    ops.sort(key=attrgetter("end_ns"))
+    kernels = [op for op in ops if op.kind <= OpKind.COMMUNICATION]
+    sheets = [
+        _overheads(capture),
+        _records(capture),
+        _syncs(capture),
+        _calls(capture),
+        _kernels(capture, kernels),
+        _copies(capture, [op for op in ops if op.kind is OpKind.COPY]),
+        _memsets(capture, [op for op in ops if op.kind is OpKind.MEMSET]),
+        _graphs(capture, [op for op in ops if op.kind is OpKind.GRAPH]),
+        _ranges(capture),
+    ]
+    return [sheet for sheet in sheets if sheet.rows]
+
+
+def _kernels(capture: Capture, ops: Sequence[Op]) -> Sheet:
+    at = capture.clock.at
+    strings = capture.strings
+    shapes: dict[Kernel, Row] = {}
+    grids: dict[int, int] = {}
+    rows: list[Row] = []
+    for op in ops:
+        what = op.what
+        assert isinstance(what, Kernel)  # noqa: S101 - a kernel op runs a kernel; this tells the type checker
+        shape = shapes.get(what)
+        if shape is None:
+            names = (strings.id(what.demangled), strings.id(what.short), strings.id(what.mangled))
+            shared = (what.static_shared_bytes, what.dynamic_shared_bytes)
+            shape = shapes[what] = (*names, what.registers, *what.grid, *what.block, *shared)
+        pid = op.run.process.pid
+        grids[pid] = grid = grids.get(pid, 0) + 1
+        stream = op.stream
+        rows.append(
+            (
+                at(op.start_ns),
+                at(op.end_ns),
+                stream.device,
+                stream.context,
+                stream.stream,
+                op.correlation,
+                pid << 24 | 1 << 48,
+                *_graph_ids(op),
+                grid,
+                *shape,
+            )
+        )
+    columns = (
+        *("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphId", "graphNodeId"),
+        *("gridId", "demangledName", "shortName", "mangledName", "registersPerThread", "gridX", "gridY", "gridZ"),
+        *("blockX", "blockY", "blockZ", "staticSharedMemory", "dynamicSharedMemory"),
+    )
+    constants: dict[str, Value] = {
+        "greenContextId": 0,
+        "launchType": 1,
+        "cacheConfig": 1,
+        "localMemoryPerThread": 0,
+        "localMemoryTotal": 250_871_808,
+        "sharedMemoryExecuted": 32_768,
+        "sharedMemoryLimitConfig": 0,
+        "clusterX": 0,
+        "clusterY": 0,
+        "clusterZ": 0,
+        "clusterSchedulingPolicy": 1,
+        "maxPotentialClusterSize": 0,
+        "maxActiveClusters": 0,
+        "tensorSizeMinusOneElements": "[]",
+    }
+    return Sheet("CUPTI_ACTIVITY_KIND_KERNEL", columns, rows, constants)
+
+
+def _graph_ids(op: Op) -> tuple[int | None, int | None]:
+    """Graph id and node id of an op that ran inside a graph; node ids count through all graphs of a process."""
+    if op.graph is None:
+        return None, None
+    graph = op.graph.what
+    assert isinstance(graph, Graph)  # noqa: S101 - only graph launches have nodes
+    return graph.graph_id, (graph.exec_id << 20) + op.node + 1
+
+
+_OP_COLUMNS = ("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid")
+
+
+def _op_row(capture: Capture, op: Op) -> Row:
+    """What the tables of device ops have in common."""
+    stream = op.stream
+    return (
+        capture.clock.at(op.start_ns),
+        capture.clock.at(op.end_ns),
+        stream.device,
+        stream.context,
+        stream.stream,
+        op.correlation,
+        global_pid(op.run.process),
+    )
+
+
+def _copies(capture: Capture, ops: Sequence[Op]) -> Sheet:
+    rows: list[Row] = []
+    for op in ops:
+        copy = op.what
+        assert isinstance(copy, Copy)  # noqa: S101 - a copy op runs a copy
+        host = _MEMORY[copy.memory]
+        source = host if copy.direction is CopyDirection.HOST_TO_DEVICE else _DEVICE_MEMORY
+        target = host if copy.direction is CopyDirection.DEVICE_TO_HOST else _DEVICE_MEMORY
+        node = _graph_ids(op)[1]
+        rows.append((*_op_row(capture, op), node, copy.bytes, int(copy.direction), source, target))
+    columns = (*_OP_COLUMNS, "graphNodeId", "bytes", "copyKind", "srcKind", "dstKind")
+    copy_count = 1 if capture.generation.since("2025.5") else None
+    return Sheet("CUPTI_ACTIVITY_KIND_MEMCPY", columns, rows, {"greenContextId": 0, "copyCount": copy_count})
+
+
+def _memsets(capture: Capture, ops: Sequence[Op]) -> Sheet:
+    rows: list[Row] = []
+    for op in ops:
+        memset = op.what
+        assert isinstance(memset, Memset)  # noqa: S101 - a memset op runs a memset
+        rows.append((*_op_row(capture, op), _graph_ids(op)[1], memset.value, memset.bytes))
+    columns = (*_OP_COLUMNS, "graphNodeId", "value", "bytes")
+    return Sheet("CUPTI_ACTIVITY_KIND_MEMSET", columns, rows, {"greenContextId": 0, "memKind": _DEVICE_MEMORY})
+
+
+def _graphs(capture: Capture, ops: Sequence[Op]) -> Sheet:
+    rows: list[Row] = []
+    for op in ops:
+        graph = op.what
+        assert isinstance(graph, Graph)  # noqa: S101 - a graph op launches a graph
+        rows.append((*_op_row(capture, op), graph.graph_id, graph.exec_id))
+    return Sheet(
+        "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", (*_OP_COLUMNS, "graphId", "graphExecId"), rows, {"greenContextId": 0}
+    )
+
+
+def _calls(capture: Capture) -> Sheet:
+    """API calls in one block a thread, each in time order, as exports of several threads have them."""
+    at = capture.clock.at
+    strings = capture.strings
+    rows: list[Row] = []
+    for run in capture.runs:
+        for thread in run.process.threads:
+            whole = global_tid(run.process, thread)
+            rows.extend(
+                (at(start_ns), at(end_ns), whole, correlation, strings.id(name), result)
+                for start_ns, end_ns, name, correlation, result in run.calls[thread.tid]
+            )
+    columns = ("start", "end", "globalTid", "correlationId", "nameId", "returnValue")
+    return Sheet("CUPTI_ACTIVITY_KIND_RUNTIME", columns, rows, {"eventClass": 0})
+
+
+def _syncs(capture: Capture) -> Sheet:
+    """Synchronization rows in completion order. The device column says 0 whatever the device, as in real exports."""
+    at = capture.clock.at
+    rows: list[tuple[int, Row]] = []
+    for run in capture.runs:
+        process = global_pid(run.process)
+        for sync in run.syncs:
+            row = (at(sync.start_ns), at(sync.end_ns), sync.anchor.context, sync.correlation, process)
+            rows.append((sync.end_ns, (*row, *_sync_ids(capture, sync))))
+    rows.sort(key=lambda pair: pair[0])
+    columns = (
+        *("start", "end", "contextId", "correlationId", "globalPid"),
+        *("deprecatedSyncType", "eventSyncId", "streamId", "syncType", "eventId"),
+    )
+    constants: dict[str, Value] = {"deviceId": 0}
+    return Sheet("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", columns, [row for _, row in rows], constants)
+
+
+def _sync_ids(capture: Capture, sync: Sync) -> Row:
+    """Deprecated type, event sync id, stream, type and event of a synchronization row."""
+    on_stream = sync.shape in (SyncShape.WAIT, SyncShape.STREAM)
+    stream = sync.anchor.stream if on_stream else NO_ID
+    event = NO_ID if sync.event is None else sync.event
+    if not capture.event_sync_ids:
+        # A driver without event sync ids under a version that has the column; older versions have a code either way.
+        code = 0 if capture.generation.since("2025.1") else capture.generation.sync_codes[sync.shape]
+        return _DEPRECATED_CODES[sync.shape], None, stream, code, event
+    none = capture.generation.no_event_sync
+    event_sync = none if sync.event_sync is None else sync.event_sync
+    return None, event_sync, stream, capture.generation.sync_codes[sync.shape], event
+
+
+def _records(capture: Capture) -> Sheet:
+    """Event records, by handle: real exports have them in no order of time."""
+    rows: list[Row] = []
+    for run in capture.runs:
+        process = global_pid(run.process)
+        for stream, correlation, event, event_sync in run.records:
+            known = event_sync if capture.event_sync_ids else None
+            ids = (stream.device, stream.context, stream.stream)
+            rows.append((known, *ids, correlation, process, event))
+    rows.sort(key=lambda row: (row[6], row[5], -int(row[4] or 0)))
+    columns = ("eventSyncId", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "eventId")
+    green = 0 if capture.event_sync_ids else None
+    return Sheet("CUPTI_ACTIVITY_KIND_CUDA_EVENT", columns, rows, {"timestamp": 0, "greenContextId": green})
+
+
+def _ranges(capture: Capture) -> Sheet:
+    """NVTX ranges by start, behind the domains of each process, which open before the capture does."""
+    at = capture.clock.at
+    domains: list[Row] = []
+    rows: list[tuple[int, int, Row]] = []
+    for run in capture.runs:
+        main = global_tid(run.process, run.process.threads[0])
+        for domain in sorted({r.domain for r in run.ranges} - {0}):
+            opened_ns = -1_957_198_520 + 1_000 * len(domains)
+            domains.append(
+                (opened_ns, None, _DOMAIN_CREATE, _DOMAIN_NAMES.get(domain, str(domain)), main, None, domain)
+            )
+        for r in run.ranges:
+            text, text_id = (None, capture.strings.id(r.text)) if r.registered else (r.text, None)
+            whole = global_tid(run.process, r.thread)
+            row = (at(r.start_ns), at(r.end_ns), _PUSH_POP, text, whole, text_id, r.domain)
+            rows.append((r.start_ns, -r.end_ns, row))
+    rows.sort(key=lambda entry: entry[:2])
+    columns = ("start", "end", "eventType", "text", "globalTid", "textId", "domainId")
+    return Sheet("NVTX_EVENTS", columns, [*domains, *(row for _, _, row in rows)], {})
+
+
+def _overheads(capture: Capture) -> Sheet:
+    at = capture.clock.at
+    name = capture.strings.id("CUPTI Buffer Flush")
+    rows: list[Row] = [
+        (at(o.start_ns), at(o.end_ns), global_tid(run.process, o.thread), name)
+        for run in capture.runs
+        for o in run.overheads
+    ]
+    constants: dict[str, Value] = {"returnValue": 0, "overheadType": _OVERHEAD_FLUSH}
+    return Sheet("PROFILER_OVERHEAD", ("start", "end", "globalTid", "nameId"), rows, constants)
+
+
+def spans_ns(capture: Capture) -> tuple[int, int]:
+    """First start and last end of anything captured, on the report's axis [ns]."""
+    starts, ends = [], []
+    for run in capture.runs:
+        pairs: Iterable[tuple[int, int]] = [
+            *((calls[0].start_ns, calls[-1].end_ns) for calls in run.calls.values() if calls),
+            *((op.start_ns, op.end_ns) for op in run.ops),
+        ]
+        for start_ns, end_ns in pairs:
+            starts.append(start_ns)
+            ends.append(end_ns)
+    at = capture.clock.at
+    return at(min(starts, default=capture.clock.session_start_ns)), at(max(ends, default=0))

@@ -1,0 +1,166 @@
+"""Writes the instructions of a host thread the way a training script would, with seeded variation.
+
+script = Script(Variation(seed=7, rank=0))
+with script.range("iteration 0", step=0), script.range("forward"):
+    script.kernel(stream, GEMM_NVJET, us=240)
+thread = script.thread(tid=4242, name="python", dispatch_ns=4_000)
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from critpath.sim.instructions import (
+    Collective,
+    Communicator,
+    Copy,
+    CopyDirection,
+    CpuWork,
+    EventRecord,
+    HostMemory,
+    Instruction,
+    Kernel,
+    KernelLaunch,
+    RangePop,
+    RangePush,
+    Stream,
+    StreamWait,
+)
+from critpath.sim.kernels import ALL_GATHER, ALL_REDUCE, REDUCE_SCATTER
+from critpath.sim.program import Thread
+
+__all__ = ["EventPool", "Script", "Variation"]
+
+_SAMPLES = 4_096
+_COLLECTIVES = {"all_reduce": ALL_REDUCE, "all_gather": ALL_GATHER, "reduce_scatter": REDUCE_SCATTER}
+_API_NAMES = {"all_reduce": "ncclAllReduce", "all_gather": "ncclAllGather", "reduce_scatter": "ncclReduceScatter"}
+
+
+class Variation:
+    """Seeded spread of durations; a new draw from a fixed sequence each time, so a program is the same every time.
+
+    Args:
+        seed: the run's seed.
+        rank: draws differ between ranks.
+        spread: relative standard deviation of a duration.
+    """
+
+    def __init__(self, seed: int, rank: int, spread: float = 0.02) -> None:
+        source = random.Random(f"{seed}:{rank}")  # noqa: S311 - variation of durations, no secret
+        self._factors = [max(0.7, source.gauss(1.0, spread)) for _ in range(_SAMPLES)]
+        self._calls = [source.choice((0, 0, 0, 200, 400, 900, 1_800)) + source.randrange(600) for _ in range(_SAMPLES)]
+        self._place = 0
+
+    def duration_ns(self, us: float) -> int:
+        """A duration of about `us` microseconds [ns]."""
+        self._place = place = (self._place + 1) % _SAMPLES
+        return int(us * 1_000 * self._factors[place])
+
+    def call_extra_ns(self) -> int:
+        """What an API call takes beyond its least [ns]."""
+        self._place = place = (self._place + 1) % _SAMPLES
+        return self._calls[place]
+
+
+class EventPool:
+    """Hands out event handles from a small set, again and again, as frameworks do."""
+
+    def __init__(self, first: int = 1, size: int = 6) -> None:
+        self._first = first
+        self._size = size
+        self._taken = 0
+
+    def take(self) -> int:
+        """The next handle; the one handed out longest ago."""
+        self._taken += 1
+        return self._first + (self._taken - 1) % self._size
+
+
+class Script:
+    """Collects the instructions of one thread.
+
+    Args:
+        variation: where durations get their spread from; None writes them exactly.
+        events: where event handles come from.
+        instructions: instructions to begin with.
+    """
+
+    def __init__(
+        self,
+        variation: Variation | None = None,
+        events: EventPool | None = None,
+        instructions: list[Instruction] | None = None,
+    ) -> None:
+        self.instructions: list[Instruction] = [] if instructions is None else instructions
+        self._vary = variation
+        self._events = events or EventPool()
+
+    def add(self, *instructions: Instruction) -> None:
+        """Append instructions as they are."""
+        self.instructions.extend(instructions)
+
+    def _duration_ns(self, us: float) -> int:
+        return round(us * 1_000) if self._vary is None else self._vary.duration_ns(us)
+
+    def _extra_ns(self) -> int:
+        return 0 if self._vary is None else self._vary.call_extra_ns()
+
+    def cpu(self, label: str, us: float) -> None:
+        """Host work of about `us` microseconds."""
+        self.instructions.append(CpuWork(label, self._duration_ns(us)))
+
+    def kernel(self, stream: Stream, kernel: Kernel, us: float) -> None:
+        """A kernel of about `us` microseconds."""
+        extra_ns = self._extra_ns()
+        self.instructions.append(
+            KernelLaunch(stream, kernel, self._duration_ns(us), 3_600 + extra_ns, 5_200 + extra_ns // 2)
+        )
+
+    def kernels(self, stream: Stream, sequence: tuple[tuple[Kernel, float], ...]) -> None:
+        """Several kernels in a row, each with its microseconds."""
+        for kernel, us in sequence:
+            self.kernel(stream, kernel, us)
+
+    def copy(  # noqa: PLR0913 - a copy is all of these
+        self,
+        stream: Stream,
+        direction: CopyDirection,
+        size: int,
+        *,
+        gbps: float,
+        memory: HostMemory = HostMemory.PINNED,
+        blocking: bool = False,
+    ) -> None:
+        """A copy of `size` bytes at about `gbps` gigabytes a second, at least 1.2 µs."""
+        us = max(1.2, size / gbps / 1_000)
+        self.instructions.append(
+            Copy(stream, direction, size, self._duration_ns(us), memory, blocking, 4_200 + self._extra_ns())
+        )
+
+    def collective(self, stream: Stream, communicator: Communicator, operation: str, size: int, us: float) -> None:
+        """This rank's part in a collective of `size` bytes that moves in about `us` microseconds once all are there."""
+        jitter_ns = self._extra_ns()
+        part = Collective(communicator, operation, size, round(us * 1_000), jitter_ns)
+        self.instructions += (
+            RangePush(_API_NAMES[operation], domain=1, registered=True),
+            KernelLaunch(stream, _COLLECTIVES[operation], 0, 7_500 + self._extra_ns(), 8_500, part),
+            RangePop(domain=1),
+        )
+
+    def edge(self, producer: Stream, consumer: Stream) -> None:
+        """Make later work of `consumer` wait for all work of `producer` so far."""
+        event = self._events.take()
+        self.instructions += (EventRecord(producer, event), StreamWait(consumer, event))
+
+    @contextmanager
+    def range(self, text: str, *, step: int | None = None) -> Iterator[None]:
+        """An NVTX range around what is written inside."""
+        self.instructions.append(RangePush(text, step=step))
+        yield
+        self.instructions.append(RangePop())
+
+    def thread(self, tid: int, name: str, dispatch_ns: int = 0) -> Thread:
+        """The thread that runs what was written."""
+        return Thread(tid, name, tuple(self.instructions), dispatch_ns)

@@ -1,0 +1,166 @@
+"""From a scenario's name to files: program, execution, exports, truth."""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from critpath.sim.causes import causal_record
+from critpath.sim.execute import execute
+from critpath.sim.executed import Execution
+from critpath.sim.program import Job
+from critpath.sim.removal import Removal, without
+from critpath.sim.scenarios import SCENARIOS, scenario_named
+from critpath.sim.schema import generation_named
+from critpath.sim.target import gpu_uuid, session_ns
+from critpath.sim.truth import step_times_ns, truths
+from critpath.sim.write import write_exports
+
+__all__ = ["Simulation", "scenario_names", "simulate", "write_job"]
+
+TRUTH = "truth.json"
+CAUSES = "truth_ops.json"
+_SCHEMA = "critpath.sim.truth/1"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Simulation:
+    """What was simulated and where it was written."""
+
+    exports: tuple[Path, ...]
+    truth_path: Path
+    causes_path: Path
+    truth: dict[str, Any]
+    """The content of `truth_path`."""
+    job: Job
+    execution: Execution
+
+    def step_times_ns(self, removal: Removal | None = None) -> list[int]:
+        """The job's step times [ns], slowest unit a step; with `removal`, of the job run again without its causes.
+
+        A step's time is its period window, so the last step has none.
+        """
+        if removal is None:
+            return step_times_ns(truths(self.execution))
+        return step_times_ns(truths(execute(without(self.job, removal))))
+
+
+def scenario_names() -> tuple[str, ...]:
+    """The scenarios that `simulate` knows."""
+    return tuple(sorted(SCENARIOS))
+
+
+def simulate(  # noqa: PLR0913 - the parts of one request, each with a default
+    scenario: str,
+    out: Path,
+    *,
+    seed: int = 0,
+    ranks: int | None = None,
+    generation: str = "2026.2",
+    event_sync_ids: bool = True,
+    **options: Any,
+) -> Simulation:
+    """Simulate a scenario and write its exports and truth into the folder `out`.
+
+    Args:
+        scenario: one of `scenario_names()`.
+        out: folder to write into, created when missing; files of the same names are replaced.
+        seed: varies durations. The same seed gives the same files.
+        ranks: how many ranks; None is the scenario's own default.
+        generation: whose schema the exports have, one of `GENERATIONS`.
+        event_sync_ids: False writes what a driver without event sync ids leaves.
+        options: the scenario's own options.
+
+    Raises:
+        UnknownNameError: for a scenario, generation or option that doesn't exist.
+        OptionValueError: for a value that an option can't take.
+    """
+    found = scenario_named(scenario)
+    if ranks is not None:
+        options["ranks"] = ranks
+    chosen = found.chosen(seed=seed, **options)
+    generation_named(generation)
+    about: dict[str, object] = {"scenario": scenario, "options": asdict(chosen)}
+    with _collector_paused():
+        return write_job(found.job(chosen), out, generation=generation, event_sync_ids=event_sync_ids, about=about)
+
+
+def write_job(
+    job: Job,
+    out: Path,
+    *,
+    generation: str = "2026.2",
+    event_sync_ids: bool = True,
+    about: dict[str, object] | None = None,
+) -> Simulation:
+    """Execute any job and write its exports and truth into the folder `out`.
+
+    Args:
+        job: what to execute.
+        out: folder to write into, created when missing.
+        generation: whose schema the exports have.
+        event_sync_ids: False writes what a driver without event sync ids leaves.
+        about: what to say of the job at the head of its truth.
+    """
+    schema = generation_named(generation)
+    execution = execute(job)
+    out.mkdir(parents=True, exist_ok=True)
+    exports = write_exports(execution, out, schema, event_sync_ids=event_sync_ids)
+    units = truths(execution)
+    truth: dict[str, Any] = {
+        "schema": _SCHEMA,
+        "scenario": None,
+        "options": {},
+        **(about or {}),
+        "generation": generation,
+        "graph_trace": job.graph_trace,
+        "reports": [_report(execution, place) for place in range(len(job.reports))],
+        "units": [unit.as_dict() for unit in units],
+        "job": {"step_times_ns": step_times_ns(units)},
+    }
+    truth_path, causes_path = out / TRUTH, out / CAUSES
+    truth_path.write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
+    causes_path.write_text(json.dumps(causal_record(execution), separators=(",", ":")) + "\n", encoding="utf-8")
+    return Simulation(tuple(exports), truth_path, causes_path, truth, job, execution)
+
+
+def _report(execution: Execution, place: int) -> dict[str, object]:
+    """Where a report comes from: its file, host, clocks, and the GPUs behind its device ordinals."""
+    report = execution.job.reports[place]
+    utc_epoch_ns, system_clock_ns = session_ns(report)
+    return {
+        "file": f"{report.name}.sqlite",
+        "hostname": report.hostname,
+        "utc_epoch_ns": utc_epoch_ns,
+        "system_clock_ns": system_clock_ns,
+        "true_time_of_zero_ns": report.clock.session_start_ns,
+        "processes": [
+            {
+                "pid": process.pid,
+                "rank": process.rank,
+                "gpus": [
+                    {"device": device, "uuid": gpu_uuid(report.hostname, process.visible_gpus[device])}
+                    for device in sorted({stream.device for stream in process.streams})
+                ],
+            }
+            for process in report.processes
+        ],
+    }
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Without cyclic collection: a job is millions of small records that live to its end, and searching them for
+    garbage would take longer than executing it."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

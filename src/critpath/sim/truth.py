@@ -1,0 +1,147 @@
+"""What an analysis should find: steps, windows and budgets of every unit, worked out from the execution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from critpath.sim.executed import Execution, Op, OpKind, ProcessRun, SyncShape
+from critpath.sim.program import Clock
+from critpath.sim.sweep import Budget, Span, budgets
+from critpath.sim.traced import traced_ops
+
+__all__ = ["Step", "UnitTruth", "Window", "step_times_ns", "truths"]
+
+_BLOCKING_SYNCS = (SyncShape.EVENT, SyncShape.STREAM, SyncShape.CONTEXT)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A training step: the host range of its own thread, in true time [ns]."""
+
+    index: int
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The device time that stands for a step, in true time [ns]."""
+
+    step: int
+    start_ns: int
+    end_ns: int
+    budget: Budget
+
+
+@dataclass(frozen=True, slots=True)
+class UnitTruth:
+    """One device as one process used it.
+
+    `period` windows run from the first compute op of a step to that of the next; `range` windows to the last end of the
+    step's own ops. A step without a compute op of its own (all of it inside opaque graphs) has no window.
+    """
+
+    run: ProcessRun
+    device: int
+    steps: tuple[Step, ...]
+    period: tuple[Window, ...]
+    range: tuple[Window, ...]
+
+    def as_dict(self) -> dict[str, object]:
+        """The unit as `truth.json` holds it: times on the report's own axis."""
+        clock = self.run.report.clock
+        return {
+            "file": f"{self.run.report.name}.sqlite",
+            "pid": self.run.process.pid,
+            "device": self.device,
+            "rank": self.run.process.rank,
+            "steps": [
+                {"step": s.index, "start_ns": clock.at(s.start_ns), "end_ns": clock.at(s.end_ns)} for s in self.steps
+            ],
+            "windows": {
+                "period": [_window_dict(window, clock) for window in self.period],
+                "range": [_window_dict(window, clock) for window in self.range],
+            },
+        }
+
+
+def _window_dict(window: Window, clock: Clock) -> dict[str, object]:
+    return {
+        "step": window.step,
+        "start_ns": clock.at(window.start_ns),
+        "end_ns": clock.at(window.end_ns),
+        "budget": window.budget.as_dict(),
+    }
+
+
+def truths(execution: Execution) -> list[UnitTruth]:
+    """The truth of every unit, in the order of processes and then devices."""
+    return [unit for run in execution.runs for unit in _units(run, execution.job.graph_trace)]
+
+
+def step_times_ns(units: Iterable[UnitTruth]) -> list[int]:
+    """The job's step times: for each step the slowest unit's period window [ns]."""
+    slowest: dict[int, int] = {}
+    for unit in units:
+        for window in unit.period:
+            slowest[window.step] = max(slowest.get(window.step, 0), window.end_ns - window.start_ns)
+    return [slowest[step] for step in sorted(slowest)]
+
+
+def _units(run: ProcessRun, graph_trace: str) -> list[UnitTruth]:
+    by_device: dict[int, list[Op]] = {}
+    for op in traced_ops(run, graph_trace):
+        by_device.setdefault(op.stream.device, []).append(op)
+    return [_unit(run, device, by_device[device]) for device in sorted(by_device)]
+
+
+def _unit(run: ProcessRun, device: int, ops: Sequence[Op]) -> UnitTruth:
+    steps = _steps(run, {op.thread.tid for op in ops})
+    owned = _owned(steps, ops)
+    firsts = {
+        step.index: min(op.start_ns for op in owned[step.index] if op.kind is OpKind.COMPUTE)
+        for step in steps
+        if any(op.kind is OpKind.COMPUTE for op in owned[step.index])
+    }
+    starts = sorted(firsts.items())
+    period = [(step, first, after) for (step, first), (later, after) in pairwise(starts) if later == step + 1]
+    whole = [(step, first, max(op.end_ns for op in owned[step])) for step, first in starts]
+    spans = [(start_ns, end_ns) for _, start_ns, end_ns in (*period, *whole)]
+    found = budgets(spans, ops, _sync_spans(run, device))
+    windows = [
+        Window(step, start_ns, end_ns, budget)
+        for (step, start_ns, end_ns), budget in zip((*period, *whole), found, strict=True)
+    ]
+    return UnitTruth(run, device, steps, tuple(windows[: len(period)]), tuple(windows[len(period) :]))
+
+
+def _steps(run: ProcessRun, threads: set[int]) -> tuple[Step, ...]:
+    """Step ranges, by index; those of the device's own launching threads where they have any."""
+    ranges = [r for r in run.ranges if r.step is not None]
+    own = [r for r in ranges if r.thread.tid in threads]
+    found = [Step(r.step, r.start_ns, r.end_ns) for r in own or ranges if r.step is not None]
+    return tuple(sorted(found, key=lambda step: step.index))
+
+
+def _owned(steps: Sequence[Step], ops: Sequence[Op]) -> dict[int, list[Op]]:
+    """The ops of each step: those whose launch call, on any thread, began inside its host range."""
+    owned: dict[int, list[Op]] = {step.index: [] for step in steps}
+    in_order = sorted(steps, key=lambda step: step.start_ns)
+    place = 0
+    for op in sorted(ops, key=lambda op: op.call_start_ns):
+        while place < len(in_order) and in_order[place].end_ns <= op.call_start_ns:
+            place += 1
+        if place < len(in_order) and in_order[place].start_ns <= op.call_start_ns:
+            owned[in_order[place].index].append(op)
+    return owned
+
+
+def _sync_spans(run: ProcessRun, device: int) -> list[Span]:
+    """Host synchronization calls on the contexts of `device`."""
+    return [
+        (sync.start_ns, sync.end_ns)
+        for sync in run.syncs
+        if sync.shape in _BLOCKING_SYNCS and sync.anchor.device == device
+    ]
