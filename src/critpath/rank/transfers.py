@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from critpath.base.grouping import group_rows
 from critpath.model.identity import NULL
@@ -17,7 +18,10 @@ from critpath.model.trace import UnitTrace
 from critpath.rank.budget import starts_inside
 from critpath.rank.windows import Windows
 
-__all__ = ["Transfer", "transfers"]
+__all__ = ["LONGEST_LIST", "Transfer", "transfers"]
+
+LONGEST_LIST = 20
+"""Groups told apart; the others share one row of direction `rest`, whose union is theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,7 @@ class Transfer:
 
     Attributes:
         source, target: memory kinds; None where the export doesn't tell.
-        context, stream: where they were issued; unified-memory migrations have stream 0 of no context.
+        context, stream: where they were issued; unified-memory migrations, and `rest`, have stream 0 of context 0.
         count, bytes: of the copies that start in a window.
         work_ns: durations of those copies added up; copies of one direction may run at a time.
         union_ns: time in the windows with at least one of them.
@@ -44,35 +48,47 @@ class Transfer:
 
 
 def transfers(unit: UnitTrace, windows: Windows) -> tuple[Transfer, ...]:
-    """Every group of copies that touches the windows, longest union first."""
+    """The groups of copies that touch the windows, longest union first, at most `LONGEST_LIST` and a rest."""
     copies = unit.copies
     if not len(copies):
         return ()
     keys = (copies.kind, copies.source_kind, copies.target_kind, copies.context, copies.stream)
     first, row_group = group_rows(*keys)
-    groups = np.stack(keys, axis=1)[first]
     inside = starts_inside(copies, windows.starts_ns, windows.ends_ns)
     found = []
-    for i, key in enumerate(groups.tolist()):
-        mine = row_group == i
-        transfer = _transfer(copies.where(mine), copies.where(mine & inside), key, windows)
+    for i, (kind, source, target, context, stream) in enumerate(np.stack(keys, axis=1)[first].tolist()):
+        label = CopyKind.LABELS.get(kind, "unknown")
+        place = (label, _memory(source), _memory(target), context, stream)
+        transfer = _transfer(copies, row_group == i, inside, windows, place)
         if transfer.count or transfer.union_ns:
-            found.append(transfer)
-    return tuple(sorted(found, key=lambda t: (-t.union_ns, t.direction, t.stream)))
+            found.append((transfer, i))
+    found.sort(key=lambda pair: (-pair[0].union_ns, pair[0].direction, pair[0].stream))
+    rows = [transfer for transfer, _ in found[:LONGEST_LIST]]
+    others = [i for _, i in found[LONGEST_LIST:]]
+    if others:
+        rows.append(_transfer(copies, np.isin(row_group, others), inside, windows, ("rest", None, None, 0, 0)))
+    return tuple(rows)
 
 
-def _transfer(touching: Copies, inside: Copies, key: list[int], windows: Windows) -> Transfer:
-    kind, source, target, context, stream = key
+def _transfer(
+    copies: Copies,
+    mine: npt.NDArray[np.bool_],
+    inside: npt.NDArray[np.bool_],
+    windows: Windows,
+    place: tuple[str, str | None, str | None, int, int],
+) -> Transfer:
+    direction, source, target, context, stream = place
+    started = copies.where(mine & inside)
     return Transfer(
-        direction=CopyKind.LABELS.get(kind, "unknown"),
-        source=_memory(source),
-        target=_memory(target),
+        direction=direction,
+        source=source,
+        target=target,
         context=context,
         stream=stream,
-        count=len(inside),
-        bytes=int(inside.bytes[inside.bytes != NULL].sum()),
-        work_ns=int(inside.durations_ns.sum()),
-        union_ns=int(touching.union().clip(windows.starts_ns, windows.ends_ns).sum()),
+        count=len(started),
+        bytes=int(started.bytes[started.bytes != NULL].sum()),
+        work_ns=int(started.durations_ns.sum()),
+        union_ns=int(copies.where(mine).union().clip(windows.starts_ns, windows.ends_ns).sum()),
     )
 
 

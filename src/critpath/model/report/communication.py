@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from critpath.model.report.part import Bytes, Count, Ms, Part, Percent, Us
+from critpath.model.report.part import Bytes, Count, Ms, Part, Percent, Us, null_means
 from critpath.model.report.words import Backend, Component
 
 __all__ = ["BackendTime", "Collectives", "Communication", "Contention", "DimensionTime", "NcclOnly"]
@@ -81,8 +81,8 @@ class Communication(Part):
     """Compute-absent time that provably waited for communication; the sum of its classes in `absent.blocking`."""
     overlapped_ms: Ms
     """Communication that other device work covered: union minus exposed."""
-    overlap_pct: Percent | None = None
-    """Overlapped over union; null where there is no communication."""
+    overlap_pct: Percent | None = Field(default=None, json_schema_extra=null_means("there is no communication"))
+    """Overlapped over union."""
     nccl_only: NcclOnly | None = None
     """The same for NCCL alone (P05)."""
     blocking_transfer_ms: Ms | None = None

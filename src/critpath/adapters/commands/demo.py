@@ -1,0 +1,45 @@
+"""`critpath demo`: a simulated job with known causes, analyzed."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from critpath.adapters.commands.simulate import simulated
+from critpath.adapters.output import Format, print_note, print_report, progress, write_report
+from critpath.pipeline.analyze import analyze as analyze_paths
+
+__all__ = ["demo"]
+
+
+def demo(
+    *,
+    ranks: int = 4,
+    scenario: str = "data_parallel",
+    seed: int = 0,
+    out: Path | None = None,
+    format_: Annotated[Format, Parameter(name="--format")] = "text",
+) -> int:
+    """Simulate a training job with known causes and analyze it; no GPU is needed.
+
+    Args:
+        ranks: ranks of the job.
+        scenario: what to simulate, see `critpath simulate --help`.
+        seed: another job of the same kind.
+        out: folder for the exports, their truth and report.json; by default the exports are not kept.
+        format_: text for people, json for programs.
+    """
+    with ExitStack() as stack:
+        folder = out if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        simulation = simulated(scenario, folder / "exports", seed=seed, ranks=ranks)
+        print_note(f"Simulated {scenario}: {ranks} ranks, seed {seed}. The same commands work on your own exports.")
+        with progress(len(simulation.exports)) as advance:
+            report = analyze_paths(simulation.exports, progress=advance)
+        if out is not None:
+            write_report(report, out)
+        print_report(report, format_)
+    return 0

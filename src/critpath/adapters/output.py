@@ -1,0 +1,80 @@
+"""Where results and messages go: results to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from critpath.base.errors import CritpathError, OptionError
+from critpath.model.report import Report
+from critpath.render.text import WIDTH, rendering, text
+
+__all__ = ["Format", "print_error", "print_note", "print_report", "print_result", "progress", "write_report"]
+
+Format = Literal["text", "json"]
+
+
+def print_report(report: Report, form: Format) -> None:
+    """The report on stdout: JSON, or text with colours only on a terminal."""
+    if form == "json":
+        sys.stdout.write(report.to_json())
+    elif sys.stdout.isatty():
+        Console(width=WIDTH, highlight=False).print(rendering(report))
+    else:
+        sys.stdout.write(text(report))
+
+
+def print_result(line: str) -> None:
+    """A line of a command's result, on stdout."""
+    sys.stdout.write(line.rstrip("\n") + "\n")
+
+
+def print_note(line: str) -> None:
+    """A message beside the result, on stderr."""
+    sys.stderr.write(line + "\n")
+
+
+def print_error(error: CritpathError) -> None:
+    """The four parts of an error, on stderr."""
+    sys.stderr.write(f"critpath: {error}\n")
+
+
+@contextmanager
+def progress(inputs: int) -> Iterator[Callable[[int, int], None]]:
+    """A callback for (done, in all), drawn on stderr where that is a terminal and there is more than one input."""
+    if inputs < 2 or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    columns = (TextColumn("inputs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("inputs", total=inputs)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
+
+
+def write_report(report: Report, out: Path) -> None:
+    """Write report.json into a folder, whole or not at all.
+
+    Raises:
+        OptionError: the folder can't be made or written to.
+    """
+    target = out / "report.json"
+    unfinished = out / f".report.json.{os.getpid()}"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(report.to_json(), encoding="utf-8")
+        unfinished.replace(target)
+    except OSError as fault:
+        unfinished.unlink(missing_ok=True)
+        raise OptionError(
+            f"the report can't be written: {fault.strerror or fault}",
+            where=str(out),
+            meaning="The analysis was made, but nothing was kept.",
+            remedy="Name a folder that can be written to: --out DIR",
+        ) from fault

@@ -1,0 +1,205 @@
+"""Map: one input to a small picklable summary of it and of each of its units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+
+from critpath.base.errors import CritpathError
+from critpath.base.intervals import I64, Intervals
+from critpath.ingest.schema import EXPECTED_TABLES
+from critpath.ingest.trace import read_trace
+from critpath.model.identity import NULL, UnitKey, pid_of
+from critpath.model.trace import Gpu, Source, Trace
+from critpath.pipeline.options import Options
+from critpath.rank.set_aside import without_damage
+from critpath.rank.summary import RankSummary, summarise
+from critpath.rank.units import unit_keys, unit_trace
+
+__all__ = ["DiagnosticText", "InputSummary", "ProcessRows", "SharedGpu", "UnitSummary", "summarise_input"]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedGpu:
+    """A physical GPU that several units of one input used, as one of them sees it.
+
+    Attributes:
+        others: the other units.
+        device_busy_ns: time in each of this unit's windows with an op of any of them, shape (n,).
+    """
+
+    others: tuple[UnitKey, ...]
+    device_busy_ns: I64
+
+
+@dataclass(frozen=True, slots=True)
+class UnitSummary:
+    """One unit: who it is, and what was found.
+
+    Attributes:
+        rank, rank_source: as the input states it of the process, where that used one device only; None and `unknown`
+            otherwise.
+        damage: table → (zero, negative, outside) records set aside.
+        null_streams: (context, stream) pairs known to be legacy default streams; contexts in `known_contexts` have
+            theirs told.
+        summary: None where the declared step does not occur on this unit.
+    """
+
+    key: UnitKey
+    rank: int | None
+    rank_source: str
+    gpu: Gpu | None
+    damage: dict[str, tuple[int, int, int]]
+    null_streams: frozenset[tuple[int, int]]
+    known_contexts: frozenset[int]
+    summary: RankSummary | None
+    shared: SharedGpu | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRows:
+    """A process with CUDA rows: device ops and API calls recorded for it."""
+
+    process: int
+    name: str | None
+    device_rows: int
+    api_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosticText:
+    """A message of the profiler."""
+
+    severity: int
+    source: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputSummary:
+    """One input. A failed one has an error and nothing else."""
+
+    path: str
+    error: CritpathError | None = None
+    source: Source | None = None
+    units: tuple[UnitSummary, ...] = ()
+    processes: tuple[ProcessRows, ...] = ()
+    diagnostics: tuple[DiagnosticText, ...] = ()
+    missing_tables: tuple[str, ...] = ()
+    rows: tuple[tuple[str, int], ...] = ()
+    mistyped: tuple[tuple[str, int], ...] = ()
+    graph_rows: int = 0
+    node_rows: int = 0
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+def summarise_input(path: Path, report: int, options: Options) -> InputSummary:
+    """Read and analyse one input; an unreadable one becomes a row with its error, unless the user was strict.
+
+    Raises:
+        CritpathError: the input can't be read, and `options.strict` is set.
+    """
+    try:
+        trace, damage = without_damage(read_trace(path))
+    except CritpathError as error:
+        if options.strict:
+            raise
+        return InputSummary(path=str(path), error=error)
+    keys = unit_keys(trace, report)
+    null_streams, known = _null_streams(trace)
+    units = []
+    for key in keys:
+        alone = sum(k.process == key.process for k in keys) == 1
+        rank = trace.rank_by_process.get(key.process) if alone else None
+        units.append(
+            UnitSummary(
+                key=key,
+                rank=rank,
+                rank_source=trace.rank_source or "unknown" if rank is not None else "unknown",
+                gpu=_gpu(trace, key),
+                damage=damage.of(key.process, key.device),
+                null_streams=frozenset((c, s) for p, c, s in null_streams if p == key.process),
+                known_contexts=frozenset(c for p, c in known if p == key.process),
+                summary=summarise(unit_trace(trace, key), options.taxonomy, options.step),
+            )
+        )
+    return InputSummary(
+        path=str(path),
+        source=trace.source,
+        units=_with_shared_gpus(tuple(units)),
+        processes=_processes(trace),
+        diagnostics=_diagnostics(trace),
+        missing_tables=tuple(t for t in EXPECTED_TABLES if t not in trace.rows),
+        rows=tuple(sorted(trace.rows.items())),
+        mistyped=tuple(sorted(trace.mistyped.items())),
+        graph_rows=len(trace.graph_launches),
+        node_rows=sum(int((t.graph_node != NULL).sum()) for t in (trace.kernels, trace.copies, trace.memsets)),
+        environment=tuple(sorted(trace.environment.items())),
+    )
+
+
+def _gpu(trace: Trace, key: UnitKey) -> Gpu | None:
+    """The GPU behind a unit's ordinal.
+
+    What a process saw is told by (pid, ordinal). The profiler's own list says which one it was only when there is
+    a single GPU; otherwise it can tell the model, where all are of one.
+    """
+    pid = pid_of(key.process)
+    seen = [g for g in trace.gpus if g.pid == pid and g.device == key.device]
+    if seen:
+        return seen[0]
+    listed = [g for g in trace.gpus if g.pid is None]
+    if len(listed) == 1:
+        return listed[0]
+    models = {g.name for g in listed}
+    return Gpu(pid, key.device, models.pop(), None, None) if len(models) == 1 else None
+
+
+def _null_streams(trace: Trace) -> tuple[set[tuple[int, int, int]], set[tuple[int, int]]]:
+    found = {(c.process, c.context, c.null_stream) for c in trace.contexts if c.null_stream is not None}
+    found |= {(s.process, s.context, s.stream) for s in trace.streams if s.flag == 3}
+    return found, {(p, c) for p, c, _ in found}
+
+
+def _with_shared_gpus(units: tuple[UnitSummary, ...]) -> tuple[UnitSummary, ...]:
+    """Units of one input on one physical GPU, each with the union of all of them in its windows."""
+    by_gpu: dict[str, list[UnitSummary]] = {}
+    for unit in units:
+        identity = unit.gpu and (unit.gpu.uuid or unit.gpu.bus)
+        if identity and unit.summary is not None:
+            by_gpu.setdefault(identity, []).append(unit)
+    shared: dict[UnitKey, SharedGpu] = {}
+    for group in by_gpu.values():
+        busy = reduce(Intervals.union, [u.summary.busy for u in group if u.summary is not None])
+        for unit in group if len(group) > 1 else ():
+            assert unit.summary is not None  # noqa: S101  (grouped above)
+            windows = unit.summary.windows
+            others = tuple(u.key for u in group if u.key != unit.key)
+            shared[unit.key] = SharedGpu(others, busy.clip(windows.starts_ns, windows.ends_ns))
+    return tuple(replace(u, shared=shared.get(u.key)) for u in units)
+
+
+def _processes(trace: Trace) -> tuple[ProcessRows, ...]:
+    device: dict[int, int] = {}
+    for table in (trace.kernels, trace.copies, trace.memsets, trace.graph_launches):
+        _count(table.process, device)
+    api: dict[int, int] = {}
+    _count(trace.runtime_calls.process, api)
+    names = {p.key: p.name for p in trace.processes}
+    return tuple(
+        ProcessRows(p, names.get(p), device.get(p, 0), api.get(p, 0)) for p in sorted({*device, *api}) if p != NULL
+    )
+
+
+def _count(processes: I64, into: dict[int, int]) -> None:
+    for process, rows in zip(*(a.tolist() for a in np.unique(processes, return_counts=True)), strict=True):
+        into[process] = into.get(process, 0) + rows
+
+
+def _diagnostics(trace: Trace) -> tuple[DiagnosticText, ...]:
+    d = trace.diagnostics
+    rows = zip(d.severity.tolist(), d.source.tolist(), d.text.tolist(), strict=True)
+    return tuple(DiagnosticText(severity, source, trace.strings[text]) for severity, source, text in rows)

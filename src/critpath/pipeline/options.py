@@ -1,0 +1,81 @@
+"""What a user may ask of an analysis, checked before anything is read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from critpath.base.errors import OptionError
+from critpath.model.taxonomy import Taxonomy
+from critpath.rank.summary import StepOptions
+
+__all__ = ["Options", "step_options"]
+
+_SPAN = re.compile(r"(-?\d[\d_]*):(-?\d[\d_]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to analyse.
+
+    Attributes:
+        step: the user's definition of the step, if any.
+        taxonomy: how kernel names are read.
+        strict: whether an unreadable input stops everything, instead of being a row of the report.
+    """
+
+    step: StepOptions = field(default_factory=StepOptions)
+    taxonomy: Taxonomy = field(default_factory=Taxonomy.bundled)
+    strict: bool = False
+
+
+def step_options(*, step: str | None = None, scope: str = "period", window: str | None = None) -> StepOptions:
+    """The user's definition of the step.
+
+    Args:
+        step: regular expression that the whole text of an NVTX range must match.
+        scope: `period` or `range`.
+        window: `A:B` in ns of the report's own axis.
+
+    Raises:
+        OptionError: the expression, the scope or the span can't be what was meant, or two definitions were given.
+    """
+    if step is not None and window is not None:
+        raise OptionError(
+            "both a step and a window were given",
+            where="--step, --window",
+            meaning="They define different things: a recurring range, or one fixed span.",
+            remedy="Give one of them.",
+        )
+    if scope not in ("period", "range"):
+        raise OptionError.unknown(scope, ("period", "range"), kind="scope", where="--scope")
+    return StepOptions(step=_pattern(step), scope=scope, span_ns=_span(window))
+
+
+def _pattern(step: str | None) -> re.Pattern[str] | None:
+    if step is None:
+        return None
+    try:
+        return re.compile(step)
+    except re.error as fault:
+        raise OptionError(
+            f"{step!r} is no regular expression: {fault}",
+            where="--step",
+            meaning="No step could be looked for, so nothing was analysed.",
+            remedy="It must match the range's whole text, as --step 'iteration \\d+'; escape ( ) [ ] . * + ?",
+        ) from fault
+
+
+def _span(window: str | None) -> tuple[int, int] | None:
+    if window is None:
+        return None
+    match = _SPAN.fullmatch(window.strip())
+    start, end = (int(match.group(1)), int(match.group(2))) if match else (0, 0)
+    if match is None or end <= start or max(abs(start), abs(end)) >= 2**62:
+        raise OptionError(
+            f"{window!r} is no span of time",
+            where="--window",
+            meaning="No window could be made, so nothing was analysed.",
+            remedy="Give start and end in ns of the report's own axis, start first: --window 1500000000:2500000000",
+        )
+    return start, end

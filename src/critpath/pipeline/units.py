@@ -1,0 +1,266 @@
+"""Unit summaries as units of the report: int64 ns become milliseconds an iteration here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from critpath.base.intervals import I64
+from critpath.model.identity import NULL, UnitKey, pid_of
+from critpath.model.report import (
+    REST,
+    Anchor,
+    BackendTime,
+    Budget,
+    Category,
+    Collectives,
+    Communication,
+    Compute,
+    DroppedWindow,
+    HostSync,
+    MaterialName,
+    NcclOnly,
+    PhysicalGpu,
+    Series,
+    SetAside,
+    Transfer,
+    UnclassifiedName,
+    Unit,
+    Window,
+    WorkVolume,
+    cut,
+)
+from critpath.model.values import NS_PER_MS, Stat
+from critpath.pipeline.inputs import InputSummary, UnitSummary
+from critpath.rank.compute import NameTime
+from critpath.rank.summary import RankSummary
+from critpath.rank.transfers import Transfer as TransferTime
+from critpath.rank.windows import Windows
+
+__all__ = ["MATERIAL_SHARE", "report_unit", "stat"]
+
+MATERIAL_SHARE = 0.01
+"""Names above this share of an iteration are listed, with the rule that matched them or without one (P20)."""
+
+
+def stat(values_ns: I64) -> Stat:
+    """Mean, median, least and largest of one value a window [ms]."""
+    return Stat(
+        mean_ms=float(values_ns.mean()) / NS_PER_MS,
+        median_ms=float(np.median(values_ns)) / NS_PER_MS,
+        min_ms=float(values_ns.min()) / NS_PER_MS,
+        max_ms=float(values_ns.max()) / NS_PER_MS,
+    )
+
+
+def report_unit(unit: UnitSummary, source: InputSummary, ids: dict[UnitKey, str], *, step_declared: str | None) -> Unit:
+    """One unit of the report.
+
+    Args:
+        unit: what was found.
+        source: its input.
+        ids: the report's id of every unit.
+        step_declared: the user's step expression, for the message where a unit has none.
+    """
+    shared = _fields_known_without_windows(unit, source, ids)
+    found = unit.summary
+    if found is None:
+        error = (
+            f"no NVTX range of this unit matches {step_declared!r} and launched compute work; "
+            "its steps are unknown, so nothing is said of it; check the expression against its ranges"
+        )
+        return Unit(**shared, status="failed", error=error)  # type: ignore[arg-type]
+    n = len(found.windows)
+    return Unit(
+        **shared,  # type: ignore[arg-type]
+        window=_window(found.windows),
+        budget=_budget(found),
+        work_volume=WorkVolume(
+            kernel_sum_ms=_per_window(found.work.kernel_sum_ns, n),
+            kernel_union_ms=_per_window(found.work.kernel_union_ns, n),
+            kernels=found.work.kernels,
+            linked_kernels=found.work.linked_kernels,
+        ),
+        communication=_communication(found, n),
+        compute=_compute(found, n),
+        transfers=_transfers(found, unit),
+        host_sync=HostSync(
+            host_ms=_mean(found.host_sync.host_ns), while_device_idle_ms=_mean(found.host_sync.while_device_idle_ns)
+        ),
+        series=Series(
+            iteration_ms=_series(found.budget.iteration_ns),
+            device_busy_ms=_series(found.budget.device_busy_ns),
+            compute_busy_ms=_series(found.budget.compute_busy_ns),
+            exposed_ms=_series(found.budget.exposed_ns),
+        ),
+    )
+
+
+def _fields_known_without_windows(
+    unit: UnitSummary, source: InputSummary, ids: dict[UnitKey, str]
+) -> dict[str, object]:
+    return {
+        "id": ids[unit.key],
+        "input": unit.key.report,
+        "rank": unit.rank,
+        "rank_source": unit.rank_source,
+        "host": source.source.hostname if source.source else None,
+        "pid": pid_of(unit.key.process),
+        "device": unit.key.device,
+        "gpu": unit.gpu.name if unit.gpu else None,
+        "physical_gpu": _physical_gpu(unit, ids),
+        "set_aside": _set_aside(unit.damage),
+    }
+
+
+def _physical_gpu(unit: UnitSummary, ids: dict[UnitKey, str]) -> PhysicalGpu:
+    return PhysicalGpu(
+        uuid=unit.gpu.uuid if unit.gpu else None,
+        bus=unit.gpu.bus if unit.gpu else None,
+        shared_with=[ids[key] for key in unit.shared.others] if unit.shared else [],
+        device_busy=stat(unit.shared.device_busy_ns) if unit.shared else None,
+    )
+
+
+def _set_aside(damage: dict[str, tuple[int, int, int]]) -> SetAside:
+    zero, negative, outside = (sum(column) for column in zip(*damage.values(), strict=True)) if damage else (0, 0, 0)
+    return SetAside(zero=zero, negative=negative, outside=outside, by_table={t: sum(c) for t, c in damage.items()})
+
+
+def _window(windows: Windows) -> Window:
+    lengths = windows.lengths_ns
+    outside = windows.outside_ns[windows.outside_ns != NULL]
+    return Window(
+        anchor=Anchor(kind=windows.kind, text=windows.text),  # type: ignore[arg-type]
+        scope=windows.scope,  # type: ignore[arg-type]
+        n=len(windows),
+        median_ms=float(np.median(lengths)) / NS_PER_MS,
+        min_ms=float(lengths.min()) / NS_PER_MS,
+        max_ms=float(lengths.max()) / NS_PER_MS,
+        edges_ns=list(zip(windows.starts_ns.tolist(), windows.ends_ns.tolist(), strict=True)),
+        dropped=[DroppedWindow(index=d.index, why=d.why) for d in windows.dropped],
+        outside_step_ms=_mean(outside) if outside.size else 0.0,
+    )
+
+
+def _budget(found: RankSummary) -> Budget:
+    b = found.budget
+    return Budget(
+        iteration=stat(b.iteration_ns),
+        device_busy=stat(b.device_busy_ns),
+        device_idle=stat(b.device_idle_ns),
+        noncomm_busy=stat(b.noncomm_busy_ns),
+        comm_busy=stat(b.comm_busy_ns),
+        compute_busy=stat(b.compute_busy_ns),
+        compute_absent=stat(b.compute_absent_ns),
+        occupied_not_computing=stat(b.occupied_not_computing_ns),
+    )
+
+
+def _communication(found: RankSummary, n: int) -> Communication:
+    c = found.communication
+    return Communication(
+        backends=[
+            BackendTime(
+                backend=row.backend,  # type: ignore[arg-type]
+                component=row.component,  # type: ignore[arg-type]
+                count=row.count,
+                work_ms=_per_window(row.work_ns, n),
+                union_ms=_per_window(row.union_ns, n),
+            )
+            for row in sorted(c.backends, key=lambda row: -row.union_ns)
+            if row.count or row.union_ns
+        ],
+        union_ms=_per_window(c.union_ns, n),
+        exposed_ms=_per_window(c.exposed_ns, n),
+        overlapped_ms=_per_window(c.overlapped_ns, n),
+        overlap_pct=100 * c.overlapped_ns / c.union_ns if c.union_ns else None,
+        nccl_only=NcclOnly(union_ms=_per_window(c.nccl_union_ns, n), exposed_ms=_per_window(c.nccl_exposed_ns, n)),
+        collectives=cut(
+            [Collectives(type=kind, count=count) for kind, count in c.collectives],
+            lambda rows: Collectives(type=REST, count=sum(r.count for r in rows)),
+        ),
+    )
+
+
+def _compute(found: RankSummary, n: int) -> Compute:
+    whole = int(found.budget.iteration_ns.sum())
+    material = [t for t in found.names if t.work_ns > MATERIAL_SHARE * whole]
+    return Compute(
+        categories=cut(
+            [
+                Category(
+                    name=f.family,
+                    count=f.count,
+                    work_ms=_per_window(f.work_ns, n),
+                    union_ms=_per_window(f.union_ns, n),
+                )
+                for f in found.families
+            ],
+            lambda rows: Category(name=REST, count=sum(r.count for r in rows), work_ms=sum(r.work_ms for r in rows)),
+        ),
+        material=_material([t for t in material if t.rule is not None], whole),
+        unclassified=_unclassified([t for t in material if t.rule is None], whole, n),
+    )
+
+
+def _material(times: Sequence[NameTime], whole_ns: int) -> list[MaterialName]:
+    rows = [
+        MaterialName(name=t.name, category=t.family, rule=t.rule or "", share_of_iteration=t.work_ns / whole_ns)
+        for t in times
+    ]
+    return cut(
+        rows,
+        lambda rest: MaterialName(
+            name=REST, category=REST, rule=REST, share_of_iteration=sum(r.share_of_iteration for r in rest)
+        ),
+    )
+
+
+def _unclassified(times: Sequence[NameTime], whole_ns: int, n: int) -> list[UnclassifiedName]:
+    rows = [
+        UnclassifiedName(name=t.name, work_ms=_per_window(t.work_ns, n), share_of_iteration=t.work_ns / whole_ns)
+        for t in times
+    ]
+    return cut(
+        rows,
+        lambda rest: UnclassifiedName(
+            name=REST,
+            work_ms=sum(r.work_ms for r in rest),
+            share_of_iteration=sum(r.share_of_iteration for r in rest),
+        ),
+    )
+
+
+def _transfers(found: RankSummary, unit: UnitSummary) -> list[Transfer]:
+    n, whole = len(found.windows), int(found.budget.iteration_ns.sum())
+
+    def row(t: TransferTime) -> Transfer:
+        known = t.context in unit.known_contexts
+        return Transfer(
+            direction=t.direction,  # type: ignore[arg-type]
+            src=t.source,  # type: ignore[arg-type]
+            dst=t.target,  # type: ignore[arg-type]
+            stream=t.stream or None,
+            default_stream=(t.context, t.stream) in unit.null_streams if known else None,
+            count=t.count,
+            bytes=t.bytes,
+            union_ms=_per_window(t.union_ns, n),
+            achieved_GBps=t.bytes / t.work_ns if t.work_ns else None,
+            occupancy=t.union_ns / whole,
+        )
+
+    return [row(t) for t in found.transfers]
+
+
+def _per_window(total_ns: int, n: int) -> float:
+    return total_ns / n / NS_PER_MS
+
+
+def _mean(values_ns: I64) -> float:
+    return float(values_ns.mean()) / NS_PER_MS
+
+
+def _series(values_ns: I64) -> list[float]:
+    return [value / NS_PER_MS for value in values_ns.tolist()]

@@ -1,0 +1,199 @@
+"""The report in a terminal: the answer first, at most 80 columns, plain when piped.
+
+Everything is taken from the report as it is; nothing is computed here but widths.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from io import StringIO
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from critpath.model.report import Report, Unit
+from critpath.model.values import Stat
+from critpath.render.words import bar, count, milliseconds, percent, printable, shortened, size
+
+__all__ = ["WIDTH", "rendering", "text"]
+
+WIDTH = 80
+"""Columns of the report, in any terminal."""
+
+_BAR = 16
+_UNITS_LISTED = 16
+
+
+def text(report: Report) -> str:
+    """The report as plain text, without colours or control characters."""
+    out = StringIO()
+    console = Console(file=out, width=WIDTH, no_color=True, force_terminal=False, highlight=False)
+    console.print(rendering(report))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def rendering(report: Report) -> RenderableType:
+    """The report for a rich console of `WIDTH` columns."""
+    parts: list[RenderableType] = [_labelled("Verdict", report.verdict.headline, "bold")]
+    parts += [_labelled("Step", report.workload.step_definition), ""]
+    analysed = [u for u in report.units if u.budget is not None]
+    if len(analysed) > 1:
+        parts += [_unit_table(analysed), ""]
+    shown = next((u for u in analysed if u.id == report.verdict.dominant.unit), analysed[0] if analysed else None)
+    if shown is not None:
+        parts += [*_unit(shown), ""]
+    parts += _problems(report)
+    parts += [_limits(report), _checks(report)]
+    return Group(*parts)
+
+
+def _labelled(label: str, body: str, style: str = "") -> Table:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=8, style="bold")
+    grid.add_column(ratio=1, overflow="fold")
+    grid.add_row(label, Text(printable(body), style=style))
+    return grid
+
+
+def _name(unit: Unit) -> str:
+    return f"rank {unit.rank}" if unit.rank is not None else unit.id
+
+
+def _unit_table(units: list[Unit]) -> Table:
+    table = Table(box=None, padding=(0, 1), pad_edge=False, title="Units, ms/iteration", title_justify="left")
+    table.add_column("unit")
+    for heading in ("n", "step", "compute", "absent", "exposed ≤", "idle"):
+        table.add_column(heading, justify="right")
+    table.add_column("device", overflow="ellipsis", no_wrap=True)
+    for unit in units[:_UNITS_LISTED]:
+        b, c, w = unit.budget, unit.communication, unit.window
+        if b is None or c is None or w is None:
+            continue
+        times = (
+            b.iteration.mean_ms,
+            b.compute_busy.mean_ms,
+            b.compute_absent.mean_ms,
+            c.exposed_ms,
+            b.device_idle.mean_ms,
+        )
+        where = f"pid {unit.pid}:{unit.device} {printable(unit.host or '')}"
+        table.add_row(_name(unit), str(w.n), *map(milliseconds, times), Text(where))
+    if len(units) > _UNITS_LISTED:
+        table.add_row(f"… {len(units) - _UNITS_LISTED} more", *[""] * 7)
+    return table
+
+
+def _unit(unit: Unit) -> list[RenderableType]:
+    b, w = unit.budget, unit.window
+    if b is None or w is None:
+        return []
+    who = f"{_name(unit)}, pid {unit.pid}, device {unit.device}" + (f", {unit.gpu}" if unit.gpu else "")
+    heading = f"Budget of {who}; n = {w.n}, anchor {w.anchor.kind} {w.anchor.text!r}"
+    whole = b.iteration.mean_ms
+    table = Table(box=None, padding=(0, 1), pad_edge=False, show_header=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("", width=_BAR)
+    table.add_column("ms/iteration", justify="right", no_wrap=True)
+    table.add_column("min–max", justify="right", no_wrap=True)
+    for label, value, style in (
+        ("iteration", b.iteration, ""),
+        ("compute busy", b.compute_busy, "green"),
+        ("compute absent", b.compute_absent, "red"),
+        ("  device busy otherwise", b.occupied_not_computing, "yellow"),
+        ("  device idle", b.device_idle, "red"),
+    ):
+        table.add_row(
+            label, Text(bar(value.mean_ms / whole, _BAR), style=style), milliseconds(value.mean_ms), _range(value)
+        )
+    parts: list[RenderableType] = [Text(printable(heading), style="bold"), Padding(table, (0, 0, 0, 2))]
+    parts += [Padding(Text(line), (0, 0, 0, 2)) for line in _details(unit)]
+    return parts
+
+
+def _range(value: Stat) -> str:
+    return f"{milliseconds(value.min_ms)}–{milliseconds(value.max_ms)}"
+
+
+def _details(unit: Unit) -> Iterable[str]:
+    w, v, c, h = unit.window, unit.work_volume, unit.communication, unit.host_sync
+    if w is not None and w.outside_step_ms:
+        yield f"outside the step  {milliseconds(w.outside_step_ms)} ms between steps; no step's time"
+    if c is not None and c.union_ms:
+        overlap = percent(c.overlap_pct / 100) if c.overlap_pct is not None else "unknown"
+        yield (
+            f"communication     union {milliseconds(c.union_ms)}, exposed ≤ {milliseconds(c.exposed_ms)}, "
+            f"overlapped {overlap}"
+        )
+        for row in c.backends[:4]:
+            yield f"  {row.backend} {row.component}: {milliseconds(row.union_ms)} in {count(row.count)} ops"
+    if h is not None:
+        yield (
+            f"host waits        {milliseconds(h.host_ms)}, of it {milliseconds(h.while_device_idle_ms)} "
+            "while the device was idle"
+        )
+    if v is not None:
+        linked = percent(v.linked_kernels / v.kernels) if v.kernels else "none"
+        yield f"kernels           {count(v.kernels)} in all windows, {linked} of them join an API call"
+        yield (
+            f"work volume       kernel sum {milliseconds(v.kernel_sum_ms)}, union {milliseconds(v.kernel_union_ms)}; "
+            "a sum is no wall time"
+        )
+    for t in unit.transfers[:3]:
+        rate = f"{t.achieved_GBps:.3g} GB/s" if t.achieved_GBps is not None else "rate unknown"
+        yield (
+            f"copies            {t.direction} {t.src or '?'}→{t.dst or '?'} {milliseconds(t.union_ms)}, "
+            f"{size(t.bytes)} in all, {rate}"
+        )
+    s = unit.set_aside
+    if s is not None and (s.zero or s.negative or s.outside):
+        yield f"set aside         damaged records: {s.zero} zero, {s.negative} negative, {s.outside} far outside"
+    if w is not None:
+        yield from (f"dropped step {d.index:<6}{d.why}" for d in w.dropped[:3])
+        if len(w.dropped) > 3:
+            yield f"dropped           {len(w.dropped) - 3} more steps, see report.json"
+
+
+def _problems(report: Report) -> list[RenderableType]:
+    lines = [f"{i.path}: {i.error}" for i in report.inputs if i.error]
+    lines += [f"{u.id}: {u.error}" for u in report.units if u.error]
+    lines += [f"{w.severity}: {' '.join(w.text.split())}" for w in report.capture.warnings]
+    lines += [f"absent from input {i}: {tables}" for i, tables in _missing(report)]
+    if not lines:
+        return []
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=8, style="bold")
+    grid.add_column(ratio=1, overflow="fold")
+    for n, line in enumerate(lines[:8]):
+        grid.add_row("Capture" if n == 0 else "", Text(shortened(line, 280)))
+    if len(lines) > 8:
+        grid.add_row("", f"{len(lines) - 8} more in report.json")
+    return [grid]
+
+
+def _missing(report: Report) -> list[tuple[int, str]]:
+    by_input: dict[int, list[str]] = {}
+    for row in report.capture.missing:
+        by_input.setdefault(row.input, []).append(row.table.removeprefix("CUPTI_ACTIVITY_KIND_"))
+    return [(i, ", ".join(tables)) for i, tables in by_input.items()]
+
+
+def _limits(report: Report) -> Table:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=8, style="bold")
+    grid.add_column(width=4)
+    grid.add_column(ratio=1, overflow="fold")
+    for n, limit in enumerate(report.verdict.limits):
+        grid.add_row("Limits" if n == 0 else "", limit.guard, Text(shortened(limit.text, 200)))
+    return grid
+
+
+def _checks(report: Report) -> Table:
+    outcomes = Counter(g.outcome for g in report.guards if g.evidence != "not analysed yet")
+    waiting = sum(g.evidence == "not analysed yet" for g in report.guards)
+    told = " · ".join(
+        f"{outcomes[o]} {o.replace('-', ' ')}" for o in ("held", "limited", "not-applicable") if outcomes[o]
+    )
+    return _labelled("Checks", f"{told} · {waiting} not analysed yet   critpath explain P01")
