@@ -37,8 +37,12 @@ _OPTION_NAMES = frozenset(
         "STOP_TRIGGER",
         "START_DELAY_MS",
         "RUN_DURATION_MS",
+        "LINUX_PERF_OPTIONS:COLLECT_IP_BACKTRACE_SAMPLES",
+        "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE",
+        "OS_RUNTIME_OPTIONS:DURATION_THRESHOLD_NS",
     }
 )
+_REPEATED_OPTIONS = frozenset({"CAPTURE_EVENT_TYPE"})
 _JAX_DEVICE = re.compile(r"Xla:#global=(\d+),local=(\d+),process=(\d+),slice=\d+#")
 
 
@@ -109,7 +113,14 @@ def _source(reader: TableReader, path: str, kind: str, size_bytes: int) -> Sourc
         system_clock_ns=system_ns or None,
         duration_ns=duration_ns,
         utc_axis=utc_axis,
+        tables_exported=export.get("EXPORT_PARAM_TABLES_TO_EXPORT") or None,
+        times_exported=export.get("EXPORT_PARAM_TIMES_TO_EXPORT") or None,
+        blobs_exported=_flag(export.get("EXPORT_PARAM_INCLUDE_BLOBS")),
     )
+
+
+def _flag(text: str | None) -> bool | None:
+    return None if text is None else text.lower() == "true"
 
 
 def _processes(reader: TableReader) -> tuple[Process, ...]:
@@ -210,7 +221,9 @@ def _capture(reader: TableReader) -> tuple[dict[str, str], dict[str, str]]:
             if form is not None and form.fullmatch(setting):
                 environment[variable] = setting
         option = _PROCESS_PREFIX.sub("", name)
-        if option in _OPTION_NAMES:
+        if option in _REPEATED_OPTIONS and option in options:
+            options[option] += f",{value}"
+        elif option in _OPTION_NAMES:
             options.setdefault(option, value)
     return options, environment
 

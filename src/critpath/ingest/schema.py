@@ -91,6 +91,7 @@ _COLUMNS: Mapping[type[Table], Mapping[str, str]] = {
         "correlation": "correlationId",
         "name": "nameId",
         "result": "returnValue",
+        "callchain": "callchainId",
     },
     SyncWaits: {
         "start_ns": "start",
@@ -165,6 +166,8 @@ def _part(kind: type[Table], table: str, reader: TableReader, strings: Strings) 
     if kind is Kernels:
         columns["grid"] = cells["gridX"] * cells["gridY"] * cells["gridZ"]
         columns["block"] = cells["blockX"] * cells["blockY"] * cells["blockZ"]
+    elif kind is RuntimeCalls:
+        columns["callchain"] = _existing(columns["callchain"], reader.integers("CUDA_CALLCHAINS", ["id"])["id"])
     elif kind is SyncWaits:
         _read_shape(columns)
     elif kind is EventRecords:
@@ -204,6 +207,11 @@ def _real(ids: I64, *, zero_is_none: bool = False) -> I64:
     if zero_is_none:
         real &= ids != 0
     return np.where(real, ids, NULL)
+
+
+def _existing(ids: I64, known: I64) -> I64:
+    """Ids that the table they point into holds; 0 is none, and an id without rows there says nothing."""
+    return np.where((ids != 0) & np.isin(ids, known), ids, NULL)
 
 
 def _with_inline(ids: I64, texts: list[str | None], strings: Strings) -> I64:

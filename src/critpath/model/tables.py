@@ -204,6 +204,8 @@ class RuntimeCalls(Spans):
     """String id of the function's name, version suffix included."""
     result: I64
     """Return code; 600 of an event query means "not ready"."""
+    callchain: I64
+    """Id of the call stack at the call, where the export holds its frames; NULL = none (P22)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -79,6 +79,8 @@ class Source:
         system_clock_ns: the host's monotonic clock at the axis' zero; None before nsys 2025.6.
         duration_ns: length of the profiling session.
         utc_axis: whether the export was made with times normalised to UTC.
+        tables_exported, times_exported: what a deliberately partial export was limited to; None where it was not.
+        blobs_exported: whether binary NVTX payloads were exported.
     """
 
     path: str
@@ -91,6 +93,9 @@ class Source:
     system_clock_ns: int | None = None
     duration_ns: int | None = None
     utc_axis: bool = False
+    tables_exported: str | None = None
+    times_exported: str | None = None
+    blobs_exported: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +158,7 @@ class Trace:
     Attributes:
         rows: export table name → number of rows, for every table that exists.
         mistyped: export "TABLE.column" → values that were neither integer nor NULL, read as NULL.
+        capture_options: how the capture was made; values of a repeated option are joined by commas.
         environment: allow-listed environment of the launched process; never anything else.
         rank_by_process: ranks that the export itself states, by process key.
         rank_source: which statement that was: mpi, jax or environment; None without one.
