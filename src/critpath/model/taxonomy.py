@@ -134,29 +134,28 @@ class Taxonomy:
     def classify(
         self, full_name: str | None, short_name: str | None = None, mangled_name: str | None = None
     ) -> Classification:
-        """What a kernel is, by the fullest of its names that a rule knows.
+        """What a kernel is, by the fullest of its names.
 
-        A short name has lost its namespace, a mangled one its types: they are asked only where no rule knows the
-        full name, and a rule for a namespace can't answer for a bare short name (P20).
+        A short name has lost its namespace and arguments, a mangled one its types. They are asked only where the
+        full name is missing or no more than the short one: a bare name is weak evidence (P20), and must not answer
+        for a full name that no rule knows.
         """
         key = (full_name, short_name, mangled_name)
         answer = self._known.get(key)
         if answer is None:
-            answer = self._known[key] = self._first_known(full_name, mangled_name, short_name)[0]
+            answer = self._known[key] = self._first_known(*_fullest(full_name, short_name, mangled_name))[0]
         return answer
 
     def explain(
         self, full_name: str | None, short_name: str | None = None, mangled_name: str | None = None
     ) -> Explanation:
         """The classification together with the text that was matched and the rule that matched it."""
-        answer, rule, normalised = self._first_known(full_name, mangled_name, short_name)
+        answer, rule, normalised = self._first_known(*_fullest(full_name, short_name, mangled_name))
         return Explanation(full_name or mangled_name or short_name or "", normalised, answer, rule)
 
-    def _first_known(self, *names: str | None) -> tuple[Classification, Rule | None, str]:
+    def _first_known(self, *names: str) -> tuple[Classification, Rule | None, str]:
         first = ""
         for name in names:
-            if not name:
-                continue
             normalised = normalise(name)
             first = first or normalised
             rule = self._rule_for(normalised)
@@ -172,6 +171,13 @@ class Taxonomy:
             if found:
                 return rules[found.lastgroup or ""] if "" not in rules else rules[""]
         return None
+
+
+def _fullest(full: str | None, short: str | None, mangled: str | None) -> list[str]:
+    """The names worth asking, best first."""
+    if full and full != short:
+        return [full]
+    return [name for name in (mangled, full, short) if name]
 
 
 def _blocks(rules: Sequence[Rule]) -> list[tuple[re.Pattern[str], dict[str, Rule]]]:

@@ -13,17 +13,17 @@ import re
 
 __all__ = ["LONGEST_NAME", "LONGEST_READ", "normalise"]
 
-LONGEST_READ = 8192
+LONGEST_READ = 4096
 """Characters of a raw name that are looked at; the longest name in our corpus has under 2,000."""
 
-LONGEST_NAME = 2048
+LONGEST_NAME = 1024
 """Characters of a normalised name; bounds what a pattern with two stars can cost."""
 
 _SUMMARY_ROWS = ("Memcpy ", "Memset ", "[CUDA mem")
 """How profilers' summaries list copies and fills among kernels: no C++ names."""
 
 _ANONYMOUS = re.compile(r"(?:\(anonymous namespace\)|\(anonymous\)|<unnamed>|\{anonymous\}|_GLOBAL__N_\w*)(?:::)?")
-_VERSIONED = re.compile(r"\b(?:CUB|THRUST|CCCL)_[0-9_]+(?:NS|_NS)?::|\b(?:__\d+|_V\d+|__cxx11|__detail)::")
+_VERSIONED = re.compile(r"\b(?:CUB|THRUST|CCCL)_[0-9_]+NS::|\b(?:__\d+|_V\d+|__cxx11)::")
 _LAMBDA = re.compile(
     r"\[lambda\((?:[^()\[\]]|\([^()]*\)){0,400}\) \(instance \d+\)\]"
     r"|\{lambda\((?:[^(){}]|\([^()]*\)){0,400}\)#\d+\}"
@@ -32,7 +32,7 @@ _LAMBDA = re.compile(
 _CAST = re.compile(r"\([A-Za-z_][\w:]*(?: [\w:]+){0,2}\)(?=-?\d)")
 _SUFFIXED = re.compile(r"\b(\d+)[uUlL]{1,3}\b")
 _WORDS = re.compile(r"\b(?:const|volatile|__restrict__|__restrict|restrict|struct|class)\b")
-_SPACED = re.compile(r" ?([*&,<>()]) ?")
+_SPACED = re.compile(r" (?=[*&,<>()])|(?<=[*&,<>()]) ")
 _BRACKET = re.compile(r"[<>()]")
 _LITERAL = {"true": "1", "false": "0"}
 _BOOL = re.compile(r"\b(?:true|false)\b")
@@ -69,14 +69,15 @@ def _one_spelling(text: str) -> str:
     if "lambda" in text:
         text = _LAMBDA.sub("{lambda}", text)
     text = _ANONYMOUS.sub("", text)
-    text = _VERSIONED.sub("", text)
+    if "::_" in text or "_NS" in text:
+        text = _VERSIONED.sub("", text)
+    if "<" not in text and "(" not in text:
+        return text
     text = _WORDS.sub("", text)
     text = _CAST.sub("", text)
     text = _SUFFIXED.sub(r"\1", text)
     text = _BOOL.sub(lambda m: _LITERAL[m[0]], text)
-    text = " ".join(text.split())
-    # Twice, since `> >` leaves the second bracket's space behind the first match.
-    text = _SPACED.sub(r"\1", _SPACED.sub(r"\1", text))
+    text = _SPACED.sub("", " ".join(text.split()))
     return text.replace(",", ", ")
 
 
@@ -152,7 +153,9 @@ def _mangled(text: str) -> str:
         if not stack and head and (at >= len(text) or text[at] not in "IL"):
             break
     name = "::".join(head)
-    return f"{name}<{', '.join(inside)}>" if inside else name
+    templates = f"<{', '.join(inside)}>" if inside else ""
+    # That there are arguments tells a full name from a bare one; which they are isn't read.
+    return f"{name}{templates}{'(…)' if at < len(text) else ''}"
 
 
 def _mangled_piece(text: str, at: int, stack: list[str]) -> tuple[int, str | None]:
