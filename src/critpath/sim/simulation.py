@@ -155,8 +155,11 @@ def _report(execution: Execution, place: int) -> dict[str, object]:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Without cyclic collection: a job is millions of small records that live to its end, and searching them for
-    garbage would take longer than executing it."""
+    """Without cyclic collection.
+
+    A job is millions of small records that live to its end; searching them for garbage again and again would take
+    longer than executing it.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -21,6 +21,7 @@ class Step:
     """A training step: the host range of its own thread, in true time [ns]."""
 
     index: int
+    name: str
     start_ns: int
     end_ns: int
 
@@ -58,7 +59,8 @@ class UnitTruth:
             "device": self.device,
             "rank": self.run.process.rank,
             "steps": [
-                {"step": s.index, "start_ns": clock.at(s.start_ns), "end_ns": clock.at(s.end_ns)} for s in self.steps
+                {"step": s.index, "name": s.name, "start_ns": clock.at(s.start_ns), "end_ns": clock.at(s.end_ns)}
+                for s in self.steps
             ],
             "windows": {
                 "period": [_window_dict(window, clock) for window in self.period],
@@ -121,7 +123,7 @@ def _steps(run: ProcessRun, threads: set[int]) -> tuple[Step, ...]:
     """Step ranges, by index; those of the device's own launching threads where they have any."""
     ranges = [r for r in run.ranges if r.step is not None]
     own = [r for r in ranges if r.thread.tid in threads]
-    found = [Step(r.step, r.start_ns, r.end_ns) for r in own or ranges if r.step is not None]
+    found = [Step(r.step, r.text, r.start_ns, r.end_ns) for r in own or ranges if r.step is not None]
     return tuple(sorted(found, key=lambda step: step.index))
 
 

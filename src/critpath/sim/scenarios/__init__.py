@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 from critpath.sim.errors import UnknownNameError
-from critpath.sim.scenarios import data_parallel
+from critpath.sim.scenarios import (
+    boundary_flush,
+    busy_stream,
+    data_parallel,
+    dataloader,
+    fsdp_offload,
+    host_sync,
+    launch_bound,
+    overlapping_streams,
+    tensor_parallel,
+    two_processes_one_gpu_ids,
+)
 from critpath.sim.scenarios.scenario import Options, Scenario
 
 __all__ = ["SCENARIOS", "Options", "Scenario", "scenario_named"]
 
-SCENARIOS: dict[str, Scenario] = {module.SCENARIO.name: module.SCENARIO for module in (data_parallel,)}
+_KNOWN: tuple[Scenario, ...] = (
+    boundary_flush.SCENARIO,
+    busy_stream.SCENARIO,
+    data_parallel.SCENARIO,
+    dataloader.SCENARIO,
+    fsdp_offload.SCENARIO,
+    host_sync.SCENARIO,
+    launch_bound.SCENARIO,
+    overlapping_streams.SCENARIO,
+    tensor_parallel.SCENARIO,
+    two_processes_one_gpu_ids.SCENARIO,
+)
+SCENARIOS = {scenario.name: scenario for scenario in _KNOWN}
 
 
 def scenario_named(name: str) -> Scenario:

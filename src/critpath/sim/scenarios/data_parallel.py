@@ -21,12 +21,10 @@ from critpath.sim.instructions import (
 from critpath.sim.program import Job, Report
 from critpath.sim.scenarios import transformer
 from critpath.sim.scenarios.cluster import Seat, rank_report, seat
-from critpath.sim.scenarios.scenario import Options, Scenario
+from critpath.sim.scenarios.scenario import FIRST_ITERATION, Options, Scenario
 from critpath.sim.script import EventPool, Script, Variation
 
 __all__ = ["SCENARIO", "DataParallel"]
-
-_FIRST_ITERATION = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +61,7 @@ def _report(place: Seat, group: Communicator, options: DataParallel) -> Report:
     variation, events = Variation(options.seed, place.rank), EventPool()
     main, autograd = Script(variation, events), Script(variation, events)
     for step in range(options.steps):
-        with main.range(f"iteration {_FIRST_ITERATION + step}", step=step):
+        with main.range(f"iteration {FIRST_ITERATION + step}", step=step):
             (begin, end), awaited, done = hand_over(f"backward {step}")
             _forward(main, place, options)
             with main.range("backward"):

@@ -9,7 +9,10 @@ from typing import Any
 from critpath.sim.errors import OptionValueError, UnknownNameError
 from critpath.sim.program import Job
 
-__all__ = ["Options", "Scenario"]
+__all__ = ["FIRST_ITERATION", "Options", "Scenario"]
+
+FIRST_ITERATION = 10
+"""Number of the first step range: captures begin in the middle of a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
