@@ -36,6 +36,9 @@ check: $(STAMP)
 	$(BIN)/python scripts/generate.py --check
 	$(BIN)/pytest -n auto
 
+taxonomy-score: $(STAMP)
+	$(BIN)/python scripts/taxonomy_score.py
+
 bench: $(STAMP)
 	$(BIN)/python benchmarks/large_export.py
 

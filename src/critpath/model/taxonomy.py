@@ -72,7 +72,7 @@ class Explanation:
     """Why a name is classified as it is.
 
     Attributes:
-        name: the name that was asked for.
+        name: the fullest of the names that were asked for.
         normalised: what the rules saw of it.
         classification: the answer.
         rule: the rule that decided, with its file and source; None where none did.
@@ -136,34 +136,30 @@ class Taxonomy:
     ) -> Classification:
         """What a kernel is, by the fullest of its names.
 
-        A short name has lost its namespace and arguments, a mangled one its types. They are asked only where the
+        A short name has lost its namespace and arguments, a mangled one its types. One is asked only where the
         full name is missing or no more than the short one: a bare name is weak evidence (P20), and must not answer
         for a full name that no rule knows.
         """
         key = (full_name, short_name, mangled_name)
         answer = self._known.get(key)
         if answer is None:
-            answer = self._known[key] = self._first_known(*_fullest(full_name, short_name, mangled_name))[0]
+            answer = self._known[key] = self._answer(_fullest(full_name, short_name, mangled_name))[0]
         return answer
 
     def explain(
         self, full_name: str | None, short_name: str | None = None, mangled_name: str | None = None
     ) -> Explanation:
         """The classification together with the text that was matched and the rule that matched it."""
-        answer, rule, normalised = self._first_known(*_fullest(full_name, short_name, mangled_name))
-        return Explanation(full_name or mangled_name or short_name or "", normalised, answer, rule)
+        answer, rule, normalised = self._answer(_fullest(full_name, short_name, mangled_name))
+        return Explanation(_fullest(full_name, short_name, mangled_name), normalised, answer, rule)
 
-    def _first_known(self, *names: str) -> tuple[Classification, Rule | None, str]:
-        first = ""
-        for name in names:
-            normalised = normalise(name)
-            first = first or normalised
-            rule = self._rule_for(normalised)
-            if rule is not None:
-                collective = rule.collective_in(normalised)
-                answer = Classification(rule.family, rule.backend, rule.component, collective, rule.id)
-                return answer, rule, normalised
-        return _UNKNOWN, None, first
+    def _answer(self, name: str) -> tuple[Classification, Rule | None, str]:
+        normalised = normalise(name)
+        rule = self._rule_for(normalised)
+        if rule is None:
+            return _UNKNOWN, None, normalised
+        collective = rule.collective_in(normalised)
+        return Classification(rule.family, rule.backend, rule.component, collective, rule.id), rule, normalised
 
     def _rule_for(self, normalised: str) -> Rule | None:
         for pattern, rules in self._blocks:
@@ -173,11 +169,11 @@ class Taxonomy:
         return None
 
 
-def _fullest(full: str | None, short: str | None, mangled: str | None) -> list[str]:
-    """The names worth asking, best first."""
+def _fullest(full: str | None, short: str | None, mangled: str | None) -> str:
+    """The name that says most."""
     if full and full != short:
-        return [full]
-    return [name for name in (mangled, full, short) if name]
+        return full
+    return mangled or full or short or ""
 
 
 def _blocks(rules: Sequence[Rule]) -> list[tuple[re.Pattern[str], dict[str, Rule]]]:

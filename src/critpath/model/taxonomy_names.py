@@ -112,10 +112,10 @@ def _parts(text: str) -> tuple[str, list[str], str]:
                     templates.append(text[opened + 1 : at])
                 else:
                     arguments = text[opened:copied]
-    if depth:
-        cut = text[opened:]
-        templates.append(cut[1:]) if cut.startswith("<") else None
-        arguments = cut if cut.startswith("(") else arguments
+    if depth and text[opened] == "<":
+        templates.append(text[opened + 1 :])
+    elif depth:
+        arguments = text[opened:]
     else:
         tail = text[copied:]
         if not arguments and " " in tail:
@@ -126,9 +126,11 @@ def _parts(text: str) -> tuple[str, list[str], str]:
     return "".join(head).strip(), templates, arguments
 
 
+_DEEPEST_NESTING = 64
+"""Brackets inside brackets up to which a mangled name is read."""
+
 _IDENTIFIER_LENGTH = re.compile(r"\d+")
 _PLAIN_LITERAL = re.compile(r"L[a-z](n?)(\d+)E")
-_LITERAL_VALUE = re.compile(r"n?\d+(?=E)")
 _CLOSURE_NUMBER = re.compile(r"\d*_")
 _SUBSTITUTION = re.compile(r"S[0-9A-Z]*_|T\d*_|S[abdios]")
 _SKIPPED = re.compile(r"D(?:p|n|i|u|s|F16_|F16b|v\d+_)|A\d+_|[a-z]{1,2}|[PROKVM_GC0-9]")
@@ -144,7 +146,7 @@ def _mangled(text: str) -> str:
     inside: list[str] = []
     stack: list[str] = []
     at = 1 if text.startswith("L") else 0
-    while at < len(text) and len(head) + len(inside) < LONGEST_NAME:
+    while at < len(text) and len(stack) < _DEEPEST_NESTING:
         step, word = _mangled_piece(text, at, stack)
         in_template = "I" in stack
         if word is not None and not word.startswith("_GLOBAL__N"):
@@ -160,26 +162,30 @@ def _mangled(text: str) -> str:
 
 def _mangled_piece(text: str, at: int, stack: list[str]) -> tuple[int, str | None]:
     """How many characters the piece at `at` takes, and the word it says, if it says one."""
-    if (stack and stack[-1] == "L") and (value := _LITERAL_VALUE.match(text, at)):
-        return value.end() - at, value[0].replace("n", "-")
     if length := _IDENTIFIER_LENGTH.match(text, at):
+        if stack and stack[-1] == "L" and text.startswith("E", length.end()):
+            return length.end() - at, length[0]
         size = int(length[0]) if len(length[0]) <= 4 else LONGEST_NAME
-        start = length.end()
-        return length.end() - at + size, text[start : start + size]
+        return length.end() - at + size, text[length.end() : length.end() + size]
     if literal := _PLAIN_LITERAL.match(text, at):
         return literal.end() - at, ("-" if literal[1] else "") + literal[2]
-    letter = text[at]
     if text.startswith("St", at):
         return 2, "std"
+    return _mangled_mark(text, at, stack), None
+
+
+def _mangled_mark(text: str, at: int, stack: list[str]) -> int:
+    """How many characters the bracket, substitution or built-in type at `at` takes; keeps the stack of brackets."""
+    letter = text[at]
     if found := _SUBSTITUTION.match(text, at):
-        return found.end() - at, None
+        return found.end() - at
     if letter in "NIJLXZU" or text.startswith(("DT", "Dt"), at):
         stack.append(letter)
-        return (2 if letter in "DU" else 1), None
+        return 2 if letter in "DU" else 1
     if letter == "E":
         closed = stack.pop() if stack else ""
         # A lambda's or unnamed type's number follows its bracket: `UlvE1_`.
         number = _CLOSURE_NUMBER.match(text, at + 1) if closed == "U" else None
-        return (number.end() - at if number else 1), None
+        return number.end() - at if number else 1
     skipped = _SKIPPED.match(text, at)
-    return (skipped.end() - at if skipped else 1), None
+    return skipped.end() - at if skipped else 1
