@@ -276,7 +276,7 @@ def _ranges(capture: Capture) -> Sheet:
     """NVTX ranges by start, behind the domains of each process, which open before the capture does."""
     at = capture.clock.at
     domains: list[Row] = []
-    rows: list[tuple[int, int, Row]] = []
+    rows: list[tuple[int, int, int, Row]] = []
     for run in capture.runs:
         main = global_tid(run.process, run.process.threads[0])
         for domain in sorted({r.domain for r in run.ranges} - {0}):
@@ -288,10 +288,11 @@ def _ranges(capture: Capture) -> Sheet:
             text, text_id = (None, capture.strings.id(r.text)) if r.registered else (r.text, None)
             whole = global_tid(run.process, r.thread)
             row = (at(r.start_ns), at(r.end_ns), _PUSH_POP, text, whole, text_id, r.domain)
-            rows.append((r.start_ns, -r.end_ns, row))
-    rows.sort(key=lambda entry: entry[:2])
+            # Ranges close from the inside out, so of equal spans the later one is the outer.
+            rows.append((r.start_ns, -r.end_ns, -len(rows), row))
+    rows.sort(key=lambda entry: entry[:3])
     columns = ("start", "end", "eventType", "text", "globalTid", "textId", "domainId")
-    return Sheet("NVTX_EVENTS", columns, [*domains, *(row for _, _, row in rows)], {})
+    return Sheet("NVTX_EVENTS", columns, [*domains, *(row for *_, row in rows)], {})
 
 
 def _overheads(capture: Capture) -> Sheet:
