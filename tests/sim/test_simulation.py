@@ -148,7 +148,7 @@ def test_overlapping_streams_add_up_to_twice_the_wall_time(tmp_path: Path) -> No
 
 def test_no_stream_of_a_busy_stream_spans_the_step(tmp_path: Path) -> None:
     simulation = simulate("busy_stream", tmp_path)
-    period = simulation.truth["units"][0]["windows"]["period"][2]
+    period = simulation.truth["units"][0]["windows"]["period"][3]
     with closing(sqlite3.connect(simulation.exports[0])) as database:
         busiest, sparse = (
             database.execute(
@@ -156,7 +156,7 @@ def test_no_stream_of_a_busy_stream_spans_the_step(tmp_path: Path) -> None:
                     JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId)
                     WHERE streamId = {stream} AND r.start >= {step["start_ns"]} AND r.start < {step["end_ns"]}"""
             ).fetchone()[0]
-            for step in [simulation.truth["units"][0]["steps"][2]]
+            for step in [simulation.truth["units"][0]["steps"][3]]
             for stream in (7, 14)
         )
     step_ns = period["budget"]["iteration_ns"]
