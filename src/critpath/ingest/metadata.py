@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-
-import numpy as np
 
 from critpath.ingest.reader import TableReader
 from critpath.model.identity import NULL, process_of
@@ -24,6 +22,7 @@ __all__ = ["Metadata", "read_metadata"]
 
 _EXPORT_TABLES = ("META_DATA_EXPORT", "EXPORT_META_DATA")
 _ENVIRONMENT_NAME = re.compile(r"PROCESS_\d+:ENVIRONMENT_VARIABLE")
+_LAUNCHED_PID = re.compile(r"APPLICATION_PID|PROCESS_\d+:PID")
 _PROCESS_PREFIX = re.compile(r"PROCESS_\d+:")
 _OPTION_NAMES = frozenset(
     {
@@ -43,12 +42,20 @@ _OPTION_NAMES = frozenset(
     }
 )
 _REPEATED_OPTIONS = frozenset({"CAPTURE_EVENT_TYPE"})
-_JAX_DEVICE = re.compile(r"Xla:#global=(\d+),local=(\d+),process=(\d+),slice=\d+#")
+_JAX_DEVICE = re.compile(r"Xla:#global=(?P<rank>\d{1,7}),local=(?P<local>\d{1,7})[,#]")
+_MOST_RANKS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Everything of a `Trace` that isn't a table of events."""
+    """Everything of a `Trace` that isn't a table of events.
+
+    Attributes:
+        environment: allow-listed variables of the launched process.
+        launched_pids: process numbers of what the profiler launched; empty where the export doesn't tell.
+        mpi_ranks: rank by process key.
+        jax_ranks: rank by CUDA ordinal; JAX's names tell no process.
+    """
 
     source: Source
     processes: tuple[Process, ...]
@@ -57,6 +64,7 @@ class Metadata:
     streams: tuple[Stream, ...]
     capture_options: Mapping[str, str]
     environment: Mapping[str, str]
+    launched_pids: frozenset[int]
     mpi_ranks: Mapping[int, int]
     jax_ranks: Mapping[int, int]
 
@@ -76,6 +84,7 @@ def read_metadata(reader: TableReader, *, path: str, kind: str, size_bytes: int)
         streams=_streams(reader),
         capture_options=options,
         environment=environment,
+        launched_pids=_launched_pids(reader),
         mpi_ranks=_mpi_ranks(reader),
         jax_ranks=_jax_ranks(reader),
     )
@@ -101,6 +110,11 @@ def _source(reader: TableReader, path: str, kind: str, size_bytes: int) -> Sourc
     utc_axis = export.get("EXPORT_PARAM_TIME_NORMALIZE", "false").lower() == "true"
     shift_text = export.get("EXPORT_PARAM_TIME_SHIFT", export.get("EXPORT_CONFIG_TIME_SHIFT", "0"))
     shift_ns = int(shift_text) if re.fullmatch(r"[+-]?\d+", shift_text) else 0
+    # With normalised times the axis' zero is 1970, and with shifted ones it is not the session's start.
+    zero_ns = -shift_ns if utc_axis else None if utc_ns is None else utc_ns - shift_ns
+    system_zero_ns = None
+    if system_ns and (utc_ns is not None or not utc_axis):
+        system_zero_ns = system_ns - shift_ns - (utc_ns if utc_axis and utc_ns is not None else 0)
     hosts = [v for n, v in _pairs(reader, "TARGET_INFO_SYSTEM_ENV") if n == "Hostname"]
     return Source(
         path=path,
@@ -109,8 +123,8 @@ def _source(reader: TableReader, path: str, kind: str, size_bytes: int) -> Sourc
         nsys_version=export.get("EXPORT_PRODUCT_VERSION"),
         schema_version=export.get("EXPORT_SCHEMA_VERSION"),
         hostname=hosts[0] if hosts else None,
-        session_start_utc_ns=None if utc_ns is None else (0 if utc_axis else utc_ns) - shift_ns,
-        system_clock_ns=system_ns or None,
+        session_start_utc_ns=zero_ns,
+        system_clock_ns=system_zero_ns,
         duration_ns=duration_ns,
         utc_axis=utc_axis,
         tables_exported=export.get("EXPORT_PARAM_TABLES_TO_EXPORT") or None,
@@ -176,14 +190,15 @@ def _gpus(reader: TableReader) -> tuple[Gpu, ...]:
     texts = {c: reader.texts("TARGET_INFO_GPU", c) for c in ("name", "uuid", "busLocation")}
     known = {}
     for i, gpu_id in enumerate(cells["id"].tolist()):
-        uuid = texts["uuid"][i]
-        if cells["smCount"][i] == 0:  # adapters that aren't CUDA devices are listed too
+        uuid, processors = texts["uuid"][i], cells["smCount"][i]
+        # Adapters that aren't CUDA devices are listed too, without processors or with a UUID of zeros.
+        if processors == 0 or (processors == NULL and uuid and not _uuid(uuid)):
             continue
         known[gpu_id] = Gpu(
             pid=None,
             device=int(cells["cuDevice"][i]),
             name=texts["name"][i],
-            uuid=uuid if uuid and uuid.strip("0-") else None,
+            uuid=_uuid(uuid),
             bus=texts["busLocation"][i],
         )
     seen = reader.integers("TARGET_INFO_CUDA_DEVICE", ["gpuId", "cudaId", "pid"])
@@ -197,11 +212,17 @@ def _gpus(reader: TableReader) -> tuple[Gpu, ...]:
                     pid,
                     device,
                     gpu.name if gpu else None,
-                    uuid or (gpu.uuid if gpu else None),
+                    _uuid(uuid) or (gpu.uuid if gpu else None),
                     gpu.bus if gpu else None,
                 )
             )
     return (*result, *known.values())
+
+
+def _uuid(text: str | None) -> str | None:
+    """A UUID in one spelling: tables write it with and without the driver's prefix; zeros mean none."""
+    plain = (text or "").strip().lower().removeprefix("gpu-")
+    return plain if plain.strip("0-") else None
 
 
 @cache
@@ -213,32 +234,42 @@ def _allowed() -> dict[str, re.Pattern[str]]:
 
 def _capture(reader: TableReader) -> tuple[dict[str, str], dict[str, str]]:
     options: dict[str, str] = {}
-    environment: dict[str, str] = {}
+    settings: dict[str, set[str]] = {}
     for name, value in _pairs(reader, "META_DATA_CAPTURE"):
         if _ENVIRONMENT_NAME.fullmatch(name):
             variable, _, setting = value.partition("=")
             form = _allowed().get(variable)
             if form is not None and form.fullmatch(setting):
-                environment[variable] = setting
+                settings.setdefault(variable, set()).add(setting)
         option = _PROCESS_PREFIX.sub("", name)
         if option in _REPEATED_OPTIONS and option in options:
             options[option] += f",{value}"
         elif option in _OPTION_NAMES:
             options.setdefault(option, value)
-    return options, environment
+    # Several launched processes with different settings: none of them is the capture's.
+    return options, {variable: found.pop() for variable, found in settings.items() if len(found) == 1}
+
+
+def _launched_pids(reader: TableReader) -> frozenset[int]:
+    told = [v for n, v in _pairs(reader, "META_DATA_CAPTURE") if _LAUNCHED_PID.fullmatch(n) and v.isdecimal()]
+    return frozenset(int(v) for v in told) - {0}
 
 
 def _mpi_ranks(reader: TableReader) -> dict[int, int]:
     cells = reader.integers("MPI_RANKS", ["globalTid", "rank"])
-    pairs = np.stack([process_of(cells["globalTid"]), cells["rank"]], axis=1).tolist() if cells["rank"].size else []
-    return {process: rank for process, rank in pairs if NULL not in (process, rank)}
+    return _agreed(zip(process_of(cells["globalTid"]).tolist(), cells["rank"].tolist(), strict=True))
 
 
 def _jax_ranks(reader: TableReader) -> dict[int, int]:
     """Local device ordinal → global device id, as JAX names its devices through NVTX."""
-    found = {}
-    for name in reader.texts("TARGET_INFO_NVTX_CUDA_DEVICE", "name"):
-        match = _JAX_DEVICE.search(name or "")
-        if match:
-            found[int(match.group(2))] = int(match.group(1))
-    return found
+    matches = [_JAX_DEVICE.search(name or "") for name in reader.texts("TARGET_INFO_NVTX_CUDA_DEVICE", "name")]
+    return _agreed((int(match["local"]), int(match["rank"])) for match in matches if match)
+
+
+def _agreed(statements: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """Ranks by what they are stated of; where statements contradict one another, none is believed."""
+    stated: dict[int, set[int]] = {}
+    for key, rank in statements:
+        if key != NULL and 0 <= rank < _MOST_RANKS:
+            stated.setdefault(key, set()).add(rank)
+    return {key: ranks.pop() for key, ranks in stated.items() if len(ranks) == 1}

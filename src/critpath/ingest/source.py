@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +13,8 @@ __all__ = ["SUFFIXES", "find_inputs"]
 
 SUFFIXES = (".sqlite", ".sqlite3", ".db")
 """File suffixes taken from a folder; a file named outright may have any."""
+
+_UNEXPORTED = (".nsys-rep", ".qdrep", ".qdstrm")
 
 
 def find_inputs(words: Iterable[str]) -> list[Path]:
@@ -24,7 +27,10 @@ def find_inputs(words: Iterable[str]) -> list[Path]:
     """
     found: list[Path] = []
     for word in words:
-        found.extend(_named_by(word))
+        try:
+            found.extend(_named_by(word))
+        except OSError as fault:
+            raise _nothing(f"it can't be opened: {fault.strerror or fault}", word) from fault
     unique: dict[Path, Path] = {}
     for path in found:
         unique.setdefault(path.resolve(), path)
@@ -34,20 +40,47 @@ def find_inputs(words: Iterable[str]) -> list[Path]:
 
 
 def _named_by(word: str) -> list[Path]:
+    # An empty word is an unset variable of a shell; as a path it would be the current folder.
+    if not word:
+        raise _nothing("an empty word names no input", "the command line")
     path = Path(word)
     if path.is_dir():
-        inside = sorted(p for p in path.iterdir() if p.suffix in SUFFIXES and p.is_file())
-        if not inside:
-            raise _nothing("the folder holds no export", word)
-        return inside
+        return _in_folder(path)
     if path.exists():
         _refuse_unexported(path)
         return [path]
     matches = sorted(Path(name) for name in glob.glob(word))  # noqa: PTH207  (an absolute pattern has no base folder)
-    files = [p for p in matches if p.is_file()]
-    if not files:
+    if not matches:
         what = "no file matches" if glob.has_magic(word) else "there is no such file"
         raise _nothing(what, word)
+    return _matched(matches, word)
+
+
+def _in_folder(folder: Path) -> list[Path]:
+    inside = sorted(folder.iterdir())
+    exports = [p for p in inside if p.suffix in SUFFIXES and p.is_file()]
+    if not exports:
+        for path in inside:
+            _refuse_unexported(path)
+        raise _nothing("the folder holds no export", str(folder))
+    return exports
+
+
+def _matched(matches: list[Path], word: str) -> list[Path]:
+    """What a pattern means among its matches: exports and folders of them; else whatever files there are."""
+    found: list[Path] = []
+    for path in matches:
+        if path.is_dir():
+            found.extend(p for p in sorted(path.iterdir()) if p.suffix in SUFFIXES and p.is_file())
+        elif path.suffix in SUFFIXES:
+            found.append(path)
+    if found:
+        return found
+    files = [p for p in matches if p.is_file()]
+    for path in files:
+        _refuse_unexported(path)
+    if not files:
+        raise _nothing("it matches folders without exports only", word)
     return files
 
 
@@ -61,10 +94,10 @@ def _nothing(what: str, where: str) -> InputError:
 
 
 def _refuse_unexported(path: Path) -> None:
-    if path.suffix in (".nsys-rep", ".qdrep", ".qdstrm"):
+    if path.suffix in _UNEXPORTED:
         raise InputError(
             "this is the profiler's own report, not an export",
             where=str(path),
             meaning="Only exports have a documented schema, so nothing was analysed.",
-            remedy=f"Export it first: nsys export --type sqlite {path}",
+            remedy=f"Export it first: nsys export --type sqlite {shlex.quote(str(path))}",
         )

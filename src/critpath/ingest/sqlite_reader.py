@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,18 +31,29 @@ class SqliteReader:
         path: an existing file.
 
     Raises:
-        InputError: the file is empty, cut short, not SQLite, or has changes in a journal beside it.
+        InputError: the file can't be opened, is empty, cut short or not SQLite, or has changes in a journal beside it.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        _check_header(path)
-        uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+        try:
+            _check_header(path)
+            _check_no_journal(path)
+        except OSError as fault:
+            raise _unopened(path, fault) from fault
+        # A name may hold bytes that are no text; SQLite takes them as they are.
+        uri = f"file:{quote(os.fsencode(path.resolve()))}?mode=ro&immutable=1"
         with self._reading("the table of contents"):
             self._db = sqlite3.connect(uri, uri=True)
-            self._db.text_factory = _decode
-            names = self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        self._tables = frozenset(name for (name,) in names)
+        self._db.text_factory = _decode
+        try:
+            with self._reading("the table of contents"):
+                found = self._db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+        except InputError:
+            self._db.close()
+            raise
+        # A virtual table is never the profiler's, and needs a module that may not be here.
+        self._tables = frozenset(name for name, sql in found if not (sql or "").upper().startswith("CREATE VIRTUAL"))
         self._columns: dict[str, frozenset[str]] = {}
         self._mistyped: dict[str, int] = {}
 
@@ -140,15 +152,29 @@ def _check_header(path: Path) -> None:
         raise _unreadable(
             path, f"the file is cut short: {size:,} bytes of {page * int.from_bytes(header[28:32], 'big'):,}"
         )
-    for suffix in ("-wal", "-journal"):
-        journal = path.with_name(path.name + suffix)
-        if journal.exists() and journal.stat().st_size:
-            raise InputError(
-                f"{journal.name} holds changes that are not in the database yet",
-                where=str(path),
-                meaning="Reading without them could give half of a transaction, so nothing is read.",
-                remedy="Close the program that has the file open, or export again.",
-            )
+
+
+def _check_no_journal(path: Path) -> None:
+    # SQLite keeps a journal beside the file itself, not beside a link to it.
+    for file in {path, path.resolve()}:
+        for suffix in ("-wal", "-journal"):
+            journal = file.with_name(file.name + suffix)
+            if journal.exists() and journal.stat().st_size:
+                raise InputError(
+                    f"{journal.name} holds changes that are not in the database yet",
+                    where=str(path),
+                    meaning="Reading without them could give half of a transaction, so nothing is read.",
+                    remedy="Close the program that has the file open, or export again.",
+                )
+
+
+def _unopened(path: Path, fault: OSError) -> InputError:
+    return InputError(
+        f"the file can't be opened: {fault.strerror or fault}",
+        where=str(path),
+        meaning="Nothing of it was read, so nothing can be said of this run.",
+        remedy="Check the path and that you may read the file; a folder is searched for exports when it is named.",
+    )
 
 
 def _unreadable(path: Path, what: str) -> InputError:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from critpath.base.errors import InputError
 from critpath.ingest.metadata import Metadata, read_metadata
 from critpath.ingest.reader import TableReader
 from critpath.ingest.schema import EXPECTED_TABLES, EXPORT_TABLES, read_table
 from critpath.ingest.sqlite_reader import SqliteReader
+from critpath.model.identity import NULL, pid_of
 from critpath.model.tables import (
     Copies,
     Diagnostics,
@@ -50,8 +53,10 @@ def _trace(reader: TableReader, path: Path) -> Trace:
     copies = read_table(Copies, reader, strings)
     memsets = read_table(Memsets, reader, strings)
     graphs = read_table(GraphLaunches, reader, strings)
-    gpu_processes = {p for table in (kernels, copies, memsets, graphs) for p in set(table.process.tolist())}
-    ranks, rank_source = _ranks(metadata, gpu_processes)
+    calls = read_table(RuntimeCalls, reader, strings)
+    # A process whose device rows were lost still shows by its API calls.
+    processes = frozenset(p for t in (kernels, copies, memsets, graphs, calls) for p in np.unique(t.process).tolist())
+    ranks, rank_source = _ranks(metadata, processes - {NULL})
     return Trace(
         source=metadata.source,
         strings=strings,
@@ -59,7 +64,7 @@ def _trace(reader: TableReader, path: Path) -> Trace:
         copies=copies,
         memsets=memsets,
         graph_launches=graphs,
-        runtime_calls=read_table(RuntimeCalls, reader, strings),
+        runtime_calls=calls,
         sync_waits=read_table(SyncWaits, reader, strings),
         event_records=read_table(EventRecords, reader, strings),
         nvtx_ranges=read_table(NvtxRanges, reader, strings),
@@ -75,6 +80,7 @@ def _trace(reader: TableReader, path: Path) -> Trace:
         environment=metadata.environment,
         rank_by_process=ranks,
         rank_source=rank_source,
+        rank_by_device=_ranks_of_devices(metadata, processes - {NULL}),
     )
 
 
@@ -91,16 +97,28 @@ def _check_is_export(tables: set[str], path: Path) -> None:
 
 def _strings(reader: TableReader) -> Strings:
     ids = reader.integers("StringIds", ["id"])["id"].tolist()
-    return Strings({i: t for i, t in zip(ids, reader.texts("StringIds", "value"), strict=True) if t is not None})
+    return Strings(
+        {i: t for i, t in zip(ids, reader.texts("StringIds", "value"), strict=True) if t is not None and i != NULL}
+    )
 
 
-def _ranks(metadata: Metadata, gpu_processes: set[int]) -> tuple[dict[int, int], str | None]:
+def _ranks(metadata: Metadata, gpu_processes: frozenset[int]) -> tuple[dict[int, int], str | None]:
     """Ranks that the export states. A launcher's environment is not its children's, so one GPU process only."""
     stated = {p: r for p, r in metadata.mpi_ranks.items() if p in gpu_processes}
     if stated:
         return stated, "mpi"
     if len(gpu_processes) == 1:
-        for name in _ENVIRONMENT_RANKS:
-            if name in metadata.environment:
-                return {next(iter(gpu_processes)): int(metadata.environment[name])}, "environment"
+        (process,) = gpu_processes
+        if metadata.launched_pids <= {pid_of(process)}:
+            for name in _ENVIRONMENT_RANKS:
+                if name in metadata.environment:
+                    return {process: int(metadata.environment[name])}, "environment"
     return {}, None
+
+
+def _ranks_of_devices(metadata: Metadata, gpu_processes: frozenset[int]) -> dict[tuple[int, int], int]:
+    """JAX's ranks: its device names tell no process, so they say something of a report with one GPU process only."""
+    if len(gpu_processes) != 1:
+        return {}
+    (process,) = gpu_processes
+    return {(process, device): rank for device, rank in metadata.jax_ranks.items()}

@@ -160,8 +160,9 @@ class Trace:
         mistyped: export "TABLE.column" → values that were neither integer nor NULL, read as NULL.
         capture_options: how the capture was made; values of a repeated option are joined by commas.
         environment: allow-listed environment of the launched process; never anything else.
-        rank_by_process: ranks that the export itself states, by process key.
-        rank_source: which statement that was: mpi, jax or environment; None without one.
+        rank_by_process: ranks that the export itself states of whole processes, by process key.
+        rank_source: which statement that was: mpi or environment; None without one.
+        rank_by_device: ranks that JAX's device names state, by (process key, CUDA ordinal).
     """
 
     source: Source
@@ -186,6 +187,7 @@ class Trace:
     environment: Mapping[str, str] = field(default_factory=dict)
     rank_by_process: Mapping[int, int] = field(default_factory=dict)
     rank_source: str | None = None
+    rank_by_device: Mapping[tuple[int, int], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
