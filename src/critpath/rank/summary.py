@@ -6,21 +6,21 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from critpath.base.intervals import Intervals
 from critpath.model.identity import NULL, UnitKey
 from critpath.model.tables import Overheads
 from critpath.model.taxonomy import Taxonomy
 from critpath.model.trace import UnitTrace
+from critpath.rank.anchors.choose import anchored_windows
 from critpath.rank.budget import Budget, HostSync, WorkVolume, budget, host_sync, work_volume
 from critpath.rank.communication import Communication, communication
 from critpath.rank.compute import FamilyTime, NameTime, families, names
 from critpath.rank.launches import Launches, unit_launches
-from critpath.rank.occupancy import Occupancy, kernel_classes, occupancy
-from critpath.rank.steps import Steps, declared_steps, detected_steps
+from critpath.rank.occupancy import KernelClasses, Occupancy, kernel_classes, occupancy
+from critpath.rank.steps import declared_steps
 from critpath.rank.transfers import Transfer, transfers
-from critpath.rank.windows import Windows, span_window, step_windows
+from critpath.rank.windows import Windows, span_window
 
 __all__ = ["Links", "RankSummary", "StepOptions", "summarise"]
 
@@ -93,7 +93,7 @@ def summarise(unit: UnitTrace, taxonomy: Taxonomy, options: StepOptions) -> Rank
     if not len(occupied.busy):
         return None
     launched = unit_launches(unit)
-    windows = _windows(unit, launched, classes.communication, _span(occupied), options)
+    windows = _windows(unit, launched, classes, _span(occupied), options)
     if windows is None:
         return None
     starts, ends = windows.starts_ns, windows.ends_ns
@@ -117,7 +117,7 @@ def summarise(unit: UnitTrace, taxonomy: Taxonomy, options: StepOptions) -> Rank
 def _windows(
     unit: UnitTrace,
     launched: Launches,
-    communication: npt.NDArray[np.bool_],
+    classes: KernelClasses,
     span_ns: tuple[int, int],
     options: StepOptions,
 ) -> Windows | None:
@@ -125,18 +125,10 @@ def _windows(
         start, end = options.span_ns
         return span_window(start, end, kind="explicit", text=f"{start}:{end}")
     if options.step is not None:
-        steps: Steps | None = declared_steps(unit, options.step, launched)
-        if not steps:
-            return None
-    else:
-        steps = detected_steps(unit, launched)
-    if steps:
-        windows = step_windows(unit, launched, communication, steps, options.scope)
-        if len(windows):
-            return windows
-        if options.step is not None:
-            return None
-    return span_window(*span_ns, kind="capture", text="whole capture")
+        declared = declared_steps(unit, options.step, launched)
+        return anchored_windows(unit, launched, classes, declared, options.scope) if declared else None
+    windows = anchored_windows(unit, launched, classes, None, options.scope)
+    return windows or span_window(*span_ns, kind="capture", text="whole capture")
 
 
 def _span(occupied: Occupancy) -> tuple[int, int]:

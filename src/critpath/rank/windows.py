@@ -21,6 +21,7 @@ from critpath.base.intervals import I64, Intervals, union
 from critpath.base.stats import MAD_TO_SIGMA, median_absolute_deviation
 from critpath.model.identity import NULL
 from critpath.model.trace import UnitTrace
+from critpath.rank.anchors.cross_check import CrossCheck
 from critpath.rank.launches import Launches
 from critpath.rank.steps import OPEN_END_NS, Steps
 
@@ -58,6 +59,9 @@ class Windows:
             where no step follows.
         dropped: steps left out.
         kept_boundary: whether steps were kept that would have been dropped, since nothing would have remained.
+        confidence: how sure it is that these are steps: high, medium or low; `capture` windows are low.
+        declared: whether the user said what the step is, or gave the span.
+        cross_check: what a second anchor of another kind says, None where there is none.
     """
 
     kind: str
@@ -70,6 +74,9 @@ class Windows:
     outside_ns: I64
     dropped: tuple[Dropped, ...] = ()
     kept_boundary: bool = False
+    confidence: str = "high"
+    declared: bool = False
+    cross_check: CrossCheck | None = None
 
     def __len__(self) -> int:
         return int(self.starts_ns.size)
@@ -78,6 +85,21 @@ class Windows:
     def lengths_ns(self) -> I64:
         """Length of each window [ns]."""
         return self.ends_ns - self.starts_ns
+
+    @property
+    def period_ns(self) -> int:
+        """Median distance from one step's start to the next one's [ns]; the median length where none follows."""
+        following = np.diff(self.index) == 1
+        distances = np.diff(self.starts_ns)[following]
+        return int(np.median(distances if distances.size else self.lengths_ns)) if len(self) else 0
+
+    @property
+    def is_material_disagreement(self) -> bool:
+        """Whether a second anchor tells another step and nobody declared one: no verdict on a step then.
+
+        The remedy is `--step REGEX` over the NVTX ranges of the step, or `--window A:B`.
+        """
+        return not self.declared and self.cross_check is not None and self.cross_check.is_material
 
     def union(self) -> Intervals:
         """All windows together."""
@@ -95,6 +117,8 @@ def span_window(start_ns: int, end_ns: int, *, kind: str, text: str) -> Windows:
         starts_ns=np.array([start_ns], np.int64),
         ends_ns=np.array([end_ns], np.int64),
         outside_ns=np.full(1, NULL, np.int64),
+        confidence="high" if kind == "explicit" else "low",
+        declared=kind == "explicit",
     )
 
 
@@ -108,9 +132,12 @@ def step_windows(
         launched: the issuing call of each of its ops.
         communication: which kernels are in the communication taxonomy: they don't begin a step.
         steps: host steps, in order.
-        scope: `period` or `range`.
+        scope: `period` or `range`; steps marked on the device timeline have no end of their own and are periods.
     """
-    begin = _first_compute(unit, launched, communication, steps)
+    if steps.marks_ns is not None:
+        begin, scope = steps.marks_ns, "period"
+    else:
+        begin = _first_compute(unit, launched, communication, steps)
     last = _last_end(unit, launched, steps)
     dropped: dict[int, str] = {}
     for i in np.flatnonzero(begin == NULL).tolist():
@@ -143,6 +170,8 @@ def step_windows(
         ends_ns=end[keep],
         outside_ns=outside[keep],
         dropped=tuple(Dropped(i, why) for i, why in sorted(dropped.items())),
+        confidence=steps.confidence,
+        declared=steps.declared,
     )
     return _steady(unit, steps, found)
 

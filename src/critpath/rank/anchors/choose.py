@@ -1,0 +1,130 @@
+"""Which anchor the windows of a unit come from, and which second one checks them.
+
+NVTX ranges come first, then collectives, optimizer kernels and the kernel sequence. Where the optimizer runs once in
+a whole number of a collective's periods, these are microbatches and the optimizer's period is the step.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from critpath.model.identity import NULL
+from critpath.model.trace import UnitTrace
+from critpath.rank.anchors.cross_check import CrossCheck, cross_check
+from critpath.rank.anchors.device import collective_period, kernel_sequence_period, optimizer_period
+from critpath.rank.anchors.periods import Period
+from critpath.rank.anchors.sequence import KernelSequence, kernel_sequence
+from critpath.rank.launches import Launches
+from critpath.rank.occupancy import KernelClasses
+from critpath.rank.steps import OPEN_END_NS, Steps, detected_steps
+from critpath.rank.windows import Windows, step_windows
+
+__all__ = ["anchored_windows"]
+
+_FINDERS: dict[str, Callable[[KernelSequence], Period | None]] = {
+    "collective": collective_period,
+    "optimizer": optimizer_period,
+    "kernel-sequence": kernel_sequence_period,
+}
+_CHECKED_BY = ("optimizer", "collective", "kernel-sequence")
+"""Which second anchor is asked first: only an update of the parameters tells a step from its microbatches."""
+
+
+class _DevicePeriods:
+    """The device anchors of a unit, each searched for once, when it is first asked for."""
+
+    def __init__(self, unit: UnitTrace, launched: Launches, classes: KernelClasses) -> None:
+        self._unit, self._launched, self._classes = unit, launched, classes
+        self._found: dict[str, Period | None] = {}
+
+    @functools.cached_property
+    def sequence(self) -> KernelSequence:
+        return kernel_sequence(self._unit, self._launched, self._classes)
+
+    def of(self, kind: str) -> Period | None:
+        if kind not in self._found:
+            self._found[kind] = _FINDERS[kind](self.sequence)
+        return self._found[kind]
+
+    def chosen(self) -> tuple[str, Period] | None:
+        """The best kind with a period that may be the step."""
+        for kind in _FINDERS:
+            period = self.of(kind)
+            if period is None or not period.is_step:
+                continue
+            updates = self.of("optimizer")
+            if kind == "collective" and updates and updates.is_step and _is_multiple(updates, period):
+                return "optimizer", updates
+            return kind, period
+        return None
+
+    def name_of(self, period: Period) -> str:
+        """Name of the kernel that marks most of the periods."""
+        name = np.bincount(self.sequence.name[period.marks]).argmax()
+        row = int(np.flatnonzero(self.sequence.name == name)[0])
+        return self._unit.strings[int(self._unit.kernels.name[self.sequence.row[row]])]
+
+
+def anchored_windows(
+    unit: UnitTrace, launched: Launches, classes: KernelClasses, declared: Steps | None, scope: str
+) -> Windows | None:
+    """Windows of the declared steps, or of the best anchor found, with a second anchor's opinion; None without any.
+
+    Args:
+        unit: rows of the unit.
+        launched: the issuing call of each of its ops.
+        classes: what each kernel is.
+        declared: steps that the user defined; nothing else is tried then.
+        scope: `period` or `range`.
+    """
+    device = _DevicePeriods(unit, launched, classes)
+    ranges = declared if declared is not None else detected_steps(unit, launched)
+    windows = step_windows(unit, launched, classes.communication, ranges, scope) if ranges else None
+    if not windows and declared is None:
+        chosen = device.chosen()
+        steps = _as_steps(device, *chosen) if chosen else None
+        windows = step_windows(unit, launched, classes.communication, steps, scope) if steps else None
+    if not windows:
+        return None
+    return replace(windows, cross_check=_second_opinion(device, windows))
+
+
+def _is_multiple(long: Period, short: Period) -> bool:
+    """Whether one period is two or more whole times the other."""
+    ratio = long.median_ns / short.median_ns
+    return round(ratio) >= 2 and abs(ratio / round(ratio) - 1) <= 0.1
+
+
+def _as_steps(device: _DevicePeriods, kind: str, period: Period) -> Steps:
+    """The marks of a period as steps; on the host a step begins where its mark was issued."""
+    sequence = device.sequence
+    marks_ns = sequence.start_ns[period.marks]
+    issued = sequence.launch_ns[period.marks]
+    in_order = bool((issued != NULL).all() and (np.diff(issued) > 0).all())
+    starts = issued if in_order else marks_ns
+    return Steps(
+        kind=kind,
+        text=f"{device.name_of(period)}, where it begins to recur once a step, from one to the next on the device",
+        labels=tuple(f"{kind} {i}" for i in range(marks_ns.size)),
+        starts_ns=starts,
+        ends_ns=np.append(starts[1:], OPEN_END_NS),
+        marks_ns=marks_ns,
+        confidence=period.confidence,
+    )
+
+
+def _second_opinion(device: _DevicePeriods, windows: Windows) -> CrossCheck | None:
+    """The first anchor of another kind that has one; one that is itself in doubt may agree but not object."""
+    for kind in _CHECKED_BY:
+        period = device.of(kind) if kind != windows.kind else None
+        if period is None:
+            continue
+        marks_ns = device.sequence.start_ns[period.marks]
+        opinion = cross_check(kind, marks_ns, windows.starts_ns, windows.ends_ns, windows.period_ns)
+        if opinion and (opinion.agrees or period.is_step):
+            return opinion
+    return None
