@@ -9,12 +9,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from critpath.guards import Guard, guards
 from critpath.guards.glossary import glossary_text
 from critpath.model.report.schema import Key, report_keys, report_schema
+from critpath.pipeline.analyze import analyze
+from critpath.render.text import text
+from critpath.sim import simulate
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -26,6 +30,7 @@ def generated() -> dict[str, str]:
         "docs/glossary.md": _note("src/critpath/data/glossary.md") + glossary_text(),
         "docs/guards.md": "\n".join(_guards_page()) + "\n",
         "docs/report-keys.md": "\n".join(_keys_page()) + "\n",
+        "README.md": _with_demo(_read(ROOT / "README.md") or ""),
     }
 
 
@@ -55,6 +60,17 @@ def _read(path: Path) -> str | None:
 
 def _note(source: str) -> str:
     return f"<!-- Generated from {source} by scripts/generate.py. -->\n\n"
+
+
+def _with_demo(readme: str) -> str:
+    """The README with what `critpath demo` prints now, between its two marks."""
+    if "<!-- demo -->" not in readme:
+        return readme
+    with tempfile.TemporaryDirectory() as folder:
+        printed = text(analyze(simulate("data_parallel", Path(folder), ranks=4).exports))
+    before, begin, rest = readme.partition("<!-- demo -->\n")
+    _, end, after = rest.partition("<!-- /demo -->")
+    return f"{before}{begin}```text\n{printed}```\n{end}{after}"
 
 
 def _guards_page() -> Iterator[str]:

@@ -18,12 +18,13 @@ from critpath.adapters.commands.demo import demo
 from critpath.adapters.commands.explain import explain
 from critpath.adapters.commands.schema import schema
 from critpath.adapters.commands.simulate import simulate
+from critpath.adapters.commands.taxonomy import taxonomy
 from critpath.adapters.output import print_error, print_note
 from critpath.base.errors import CritpathError
 
 __all__ = ["COMMANDS", "COULD_NOT_RUN", "app", "main", "run"]
 
-COMMANDS = (analyze, demo, explain, simulate, schema)
+COMMANDS = (analyze, demo, explain, taxonomy, simulate, schema)
 """Every command; its name is the function's, its help the function's docstring."""
 
 COULD_NOT_RUN = 2
@@ -71,3 +72,7 @@ def run(words: Sequence[str] | None = None) -> int:
 def main() -> None:
     """Entry point of the `critpath` program."""
     sys.exit(run())
+
+
+if __name__ == "__main__":
+    main()

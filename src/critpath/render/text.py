@@ -16,7 +16,7 @@ from rich.text import Text
 
 from critpath.model.report import Report, Unit
 from critpath.model.values import Stat
-from critpath.render.words import bar, count, milliseconds, percent, printable, shortened, size
+from critpath.render.words import bar, count, figure, percent, printable, shortened, size
 
 __all__ = ["WIDTH", "rendering", "text"]
 
@@ -80,7 +80,7 @@ def _unit_table(units: list[Unit]) -> Table:
             b.device_idle.mean_ms,
         )
         where = f"pid {unit.pid}:{unit.device} {printable(unit.host or '')}"
-        table.add_row(_name(unit), str(w.n), *map(milliseconds, times), Text(where))
+        table.add_row(_name(unit), str(w.n), *map(figure, times), Text(where))
     if len(units) > _UNITS_LISTED:
         table.add_row(f"… {len(units) - _UNITS_LISTED} more", *[""] * 7)
     return table
@@ -105,46 +105,40 @@ def _unit(unit: Unit) -> list[RenderableType]:
         ("  device busy otherwise", b.occupied_not_computing, "yellow"),
         ("  device idle", b.device_idle, "red"),
     ):
-        table.add_row(
-            label, Text(bar(value.mean_ms / whole, _BAR), style=style), milliseconds(value.mean_ms), _range(value)
-        )
+        table.add_row(label, Text(bar(value.mean_ms / whole, _BAR), style=style), figure(value.mean_ms), _range(value))
     parts: list[RenderableType] = [Text(printable(heading), style="bold"), Padding(table, (0, 0, 0, 2))]
     parts += [Padding(Text(line), (0, 0, 0, 2)) for line in _details(unit)]
     return parts
 
 
 def _range(value: Stat) -> str:
-    return f"{milliseconds(value.min_ms)}–{milliseconds(value.max_ms)}"
+    return f"{figure(value.min_ms)}–{figure(value.max_ms)}"
 
 
 def _details(unit: Unit) -> Iterable[str]:
     w, v, c, h = unit.window, unit.work_volume, unit.communication, unit.host_sync
     if w is not None and w.outside_step_ms:
-        yield f"outside the step  {milliseconds(w.outside_step_ms)} ms between steps; no step's time"
+        yield f"outside the step  {figure(w.outside_step_ms)} ms between steps; no step's time"
     if c is not None and c.union_ms:
         overlap = percent(c.overlap_pct / 100) if c.overlap_pct is not None else "unknown"
-        yield (
-            f"communication     union {milliseconds(c.union_ms)}, exposed ≤ {milliseconds(c.exposed_ms)}, "
-            f"overlapped {overlap}"
-        )
+        yield (f"communication     union {figure(c.union_ms)}, exposed ≤ {figure(c.exposed_ms)}, overlapped {overlap}")
         for row in c.backends[:4]:
-            yield f"  {row.backend} {row.component}: {milliseconds(row.union_ms)} in {count(row.count)} ops"
+            yield f"  {row.backend} {row.component}: {figure(row.union_ms)} in {count(row.count)} ops"
     if h is not None:
         yield (
-            f"host waits        {milliseconds(h.host_ms)}, of it {milliseconds(h.while_device_idle_ms)} "
-            "while the device was idle"
+            f"host waits        {figure(h.host_ms)}, of it {figure(h.while_device_idle_ms)} while the device was idle"
         )
     if v is not None:
         linked = percent(v.linked_kernels / v.kernels) if v.kernels else "none"
         yield f"kernels           {count(v.kernels)} in all windows, {linked} of them join an API call"
         yield (
-            f"work volume       kernel sum {milliseconds(v.kernel_sum_ms)}, union {milliseconds(v.kernel_union_ms)}; "
+            f"work volume       kernel sum {figure(v.kernel_sum_ms)}, union {figure(v.kernel_union_ms)}; "
             "a sum is no wall time"
         )
     for t in unit.transfers[:3]:
-        rate = f"{t.achieved_GBps:.3g} GB/s" if t.achieved_GBps is not None else "rate unknown"
+        rate = f"{figure(t.achieved_GBps)} GB/s" if t.achieved_GBps is not None else "rate unknown"
         yield (
-            f"copies            {t.direction} {t.src or '?'}→{t.dst or '?'} {milliseconds(t.union_ms)}, "
+            f"copies            {t.direction} {t.src or '?'}→{t.dst or '?'} {figure(t.union_ms)}, "
             f"{size(t.bytes)} in all, {rate}"
         )
     s = unit.set_aside

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import unicodedata
 
-__all__ = ["bar", "count", "milliseconds", "percent", "printable", "shortened", "size"]
+__all__ = ["bar", "count", "figure", "percent", "printable", "shortened", "size"]
 
 _FULL, _EIGHTHS = "█", " ▏▎▍▌▋▊▉"
 
 
-def milliseconds(value: float | None) -> str:
-    """A time with three significant digits, thousands separated; never rounded to 0 unless it is 0."""
+def figure(value: float | None) -> str:
+    """A quantity with three significant digits, thousands separated; never rounded to 0 unless it is 0."""
     if value is None:
         return "unknown"
     if value == 0:

@@ -30,7 +30,7 @@ from critpath.model.report.communication import (
     NcclOnly,
 )
 from critpath.model.report.document import SCHEMA, Report, load_report
-from critpath.model.report.inputs import Input, Tool, Workload
+from critpath.model.report.inputs import Input, RuleFile, TaxonomyUsed, Tool, Workload
 from critpath.model.report.invariants import large_residuals, violations
 from critpath.model.report.opportunities import CombinedCeiling, Evidence, Opportunity, WhatIf
 from critpath.model.report.part import LIST_LIMIT, REST, Part, cut
@@ -119,6 +119,7 @@ __all__ = [
     "Report",
     "Representative",
     "Residual",
+    "RuleFile",
     "Series",
     "SetAside",
     "SourceTree",
@@ -127,6 +128,7 @@ __all__ = [
     "Timeline",
     "TimelineArrow",
     "TimelineGap",
+    "TaxonomyUsed",
     "Tool",
     "Transfer",
     "UnclassifiedName",

@@ -9,9 +9,9 @@ from pydantic import Field, ValidationError
 
 from critpath.base.errors import InputError
 from critpath.model.report.capture import Capture
-from critpath.model.report.inputs import Input, Tool, Workload
+from critpath.model.report.inputs import Input, TaxonomyUsed, Tool, Workload
 from critpath.model.report.opportunities import CombinedCeiling, Opportunity
-from critpath.model.report.part import Part
+from critpath.model.report.part import Part, null_means
 from critpath.model.report.ranks import Ranks
 from critpath.model.report.timeline import Timeline
 from critpath.model.report.unit import Unit
@@ -48,6 +48,8 @@ class Report(Part):
     """What the capture can and can't support."""
     workload: Workload
     """What the user said about the job."""
+    taxonomy: TaxonomyUsed | None = Field(default=None, json_schema_extra=null_means("written before it was recorded"))
+    """The kernel-name rules that were used."""
     units: list[Unit]
     """One entry a device and process."""
     ranks: Ranks | None = None

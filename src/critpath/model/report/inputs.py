@@ -7,7 +7,7 @@ from pydantic import Field
 from critpath.model.report.part import Bytes, Count, Part, null_means
 from critpath.model.report.words import InputKind, ResultStatus
 
-__all__ = ["Input", "Tool", "Workload"]
+__all__ = ["Input", "RuleFile", "TaxonomyUsed", "Tool", "Workload"]
 
 
 class Tool(Part):
@@ -17,6 +17,24 @@ class Tool(Part):
     """Always `critpath`."""
     version: str
     """Version of the tool."""
+
+
+class RuleFile(Part):
+    """A file of kernel-name rules."""
+
+    name: str
+    """Its name; a user's file comes first, and its rules win."""
+    sha256: str
+    """SHA-256 of its text."""
+
+
+class TaxonomyUsed(Part):
+    """The rules that told communication from compute; reports with equal hashes classify equally (P20)."""
+
+    files: list[RuleFile]
+    """Files of rules, in order of precedence."""
+    sha256: str
+    """One hash over all of them."""
 
 
 class Input(Part):
