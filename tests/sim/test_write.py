@@ -254,6 +254,14 @@ def test_the_environment_holds_a_secret_and_what_was_given(tmp_path: Path) -> No
     assert any("TOKEN" in value for (value,) in rows)
 
 
+def test_diagnostics_count_what_was_written(tmp_path: Path) -> None:
+    path = written(tmp_path, *step(0, *SYNCS), copy(A, CopyDirection.HOST_TO_DEVICE, 5))
+    texts = [text for (text,) in select(path, "SELECT text FROM DIAGNOSTIC_EVENT")]
+    (calls,) = select(path, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME")[0]
+    assert f"Number of CUDA events collected: \t{calls + 2}." in texts
+    assert "Number of NVTX events collected: \t1." in texts
+
+
 def test_gpu_ids_are_not_cuda_ordinals(tmp_path: Path) -> None:
     path = written(tmp_path, kernel(A, 1))
     assert select(path, "SELECT count(*) FROM TARGET_INFO_GPU WHERE id = cuDevice") < [(8,)]

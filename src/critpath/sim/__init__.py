@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from critpath.sim.errors import OptionValueError, ProgramError, SimulationError, UnknownNameError
 from critpath.sim.removal import Removal
+from critpath.sim.scenarios import Scenario, scenario_named
 from critpath.sim.schema import GENERATIONS
 from critpath.sim.simulation import Simulation, scenario_names, simulate, write_job
 
@@ -20,9 +21,11 @@ __all__ = [
     "OptionValueError",
     "ProgramError",
     "Removal",
+    "Scenario",
     "Simulation",
     "SimulationError",
     "UnknownNameError",
+    "scenario_named",
     "scenario_names",
     "simulate",
     "write_job",

@@ -6,6 +6,10 @@ on the axis of the op's own report; a producer's end is on the axis of the op th
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
 from critpath.sim.executed import Edge, EdgeKind, Execution, Op
 from critpath.sim.traced import shown_as, traced_ops
 
@@ -28,31 +32,42 @@ def causal_record(execution: Execution) -> dict[str, object]:
 def _ops(execution: Execution, ops: list[Op], meetings: dict[int, int]) -> dict[str, list[object]]:
     """The ops; `collective` and `graph_node` are -1 where there is none, `bound_by` where the op's own launch was."""
     reports = {id(report): place for place, report in enumerate(execution.job.reports)}
-    ats = [op.run.report.clock.at for op in ops]
-    first_edges: list[int] = []
+    columns: dict[str, list[object]] = {}
+    for run, group in groupby(ops, key=attrgetter("run")):
+        own = list(group)
+        count, clock = len(own), run.report.clock
+        streams = [op.stream for op in own]
+        found: dict[str, list[Any]] = {
+            "report": [reports[id(run.report)]] * count,
+            "pid": [run.process.pid] * count,
+            "device": [stream.device for stream in streams],
+            "context": [stream.context for stream in streams],
+            "stream": [stream.stream for stream in streams],
+            "kind": [_KINDS[op.kind] for op in own],
+            "name": [getattr(op.what, "short", "") for op in own],
+            "correlation_id": [op.correlation for op in own],
+            "thread": [op.thread.tid for op in own],
+            "call_start_ns": clock.all_at([op.call_start_ns for op in own]),
+            "call_end_ns": clock.all_at([op.call_end_ns for op in own]),
+            "ready_ns": clock.all_at([op.ready_ns for op in own]),
+            "start_ns": clock.all_at([op.start_ns for op in own]),
+            "end_ns": clock.all_at([op.end_ns for op in own]),
+            "collective": [-1 if op.collective is None else meetings[id(op.collective)] for op in own],
+            "graph_node": [-1 if op.graph is None else op.node for op in own],
+        }
+        for name, values in found.items():
+            columns.setdefault(name, []).extend(values)
+    return {**columns, "bound_by": _bounds(ops)}
+
+
+def _bounds(ops: list[Op]) -> list[object]:
+    """For each op the edge that set its start, by its place among all edges."""
+    bounds: list[object] = []
     count = 0
     for op in ops:
-        first_edges.append(count)
+        bounds.append(-1 if op.binding < 0 else count + op.binding)
         count += len(op.edges) + _has_peer(op)
-    return {
-        "report": [reports[id(op.run.report)] for op in ops],
-        "pid": [op.run.process.pid for op in ops],
-        "device": [op.stream.device for op in ops],
-        "context": [op.stream.context for op in ops],
-        "stream": [op.stream.stream for op in ops],
-        "kind": [_KINDS[op.kind] for op in ops],
-        "name": [getattr(op.what, "short", "") for op in ops],
-        "correlation_id": [op.correlation for op in ops],
-        "thread": [op.thread.tid for op in ops],
-        "call_start_ns": [at(op.call_start_ns) for at, op in zip(ats, ops, strict=True)],
-        "call_end_ns": [at(op.call_end_ns) for at, op in zip(ats, ops, strict=True)],
-        "ready_ns": [at(op.ready_ns) for at, op in zip(ats, ops, strict=True)],
-        "start_ns": [at(op.start_ns) for at, op in zip(ats, ops, strict=True)],
-        "end_ns": [at(op.end_ns) for at, op in zip(ats, ops, strict=True)],
-        "collective": [-1 if op.collective is None else meetings[id(op.collective)] for op in ops],
-        "graph_node": [-1 if op.graph is None else op.node for op in ops],
-        "bound_by": [-1 if op.binding < 0 else first + op.binding for first, op in zip(first_edges, ops, strict=True)],
-    }
+    return bounds
 
 
 _KINDS = ("compute", "communication", "copy", "memset", "graph")
@@ -69,22 +84,32 @@ def _edges(ops: list[Op], places: dict[int, int], trace: str) -> dict[str, list[
     `path` lists the (wait, record) correlation ids from the op back to the producer; the two id columns are its ends,
     -1 without. A peer's `producer_end_ns` is the time at which it started.
     """
-    found: list[tuple[Op, Edge]] = []
+    waiting: list[Op] = []
+    found: list[Edge] = []
     for op in ops:
-        found += [(op, edge) for edge in op.edges]
+        found += op.edges
+        waiting += [op] * len(op.edges)
         if op.peer is not None and op.peer is not op:
-            found.append((op, Edge(EdgeKind.COLLECTIVE_PEER, op.peer, 0)))
-    columns: dict[str, list[object]] = {
-        "op": [places[op.index] for op, _ in found],
-        "kind": [edge.kind.value for _, edge in found],
-        "producer": [places[shown_as(edge.producer, trace).index] for _, edge in found],
-        "producer_end_ns": [op.run.report.clock.at(_end_ns(edge)) for op, edge in found],
-        "delay_ns": [edge.delay_ns for _, edge in found],
-        "wait_correlation_id": [edge.via[0][0] if edge.via else -1 for _, edge in found],
-        "record_correlation_id": [edge.via[-1][1] if edge.via else -1 for _, edge in found],
-        "path": [edge.via for _, edge in found],
+            found.append(Edge(EdgeKind.COLLECTIVE_PEER, op.peer, 0))
+            waiting.append(op)
+    zeros = [op.run.report.clock for op in waiting]
+    return {
+        "op": [places[op.index] for op in waiting],
+        "kind": [edge.kind.value for edge in found],
+        "producer": [places[_source(edge.producer, trace)] for edge in found],
+        "producer_end_ns": [clock.at(_end_ns(edge)) for clock, edge in zip(zeros, found, strict=True)],
+        "delay_ns": [edge.delay_ns for edge in found],
+        "wait_correlation_id": [edge.via[0][0] if edge.via else -1 for edge in found],
+        "record_correlation_id": [edge.via[-1][1] if edge.via else -1 for edge in found],
+        "path": [edge.via for edge in found],
     }
-    return columns
+
+
+def _source(producer: Op, trace: str) -> int:
+    """Index of the op that the capture shows in a producer's place."""
+    if producer.members is None and producer.graph is None:
+        return producer.index
+    return shown_as(producer, trace).index
 
 
 def _end_ns(edge: Edge) -> int:

@@ -12,6 +12,7 @@ the program, never to the execution.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from critpath.sim.instructions import Instruction, Stream
@@ -68,6 +69,11 @@ class Clock:
     def at(self, true_ns: int) -> int:
         """An instant on the report's axis [ns]."""
         return true_ns - self.session_start_ns
+
+    def all_at(self, true_ns: Iterable[int]) -> list[int]:
+        """Many instants at once."""
+        zero_ns = self.session_start_ns
+        return [t - zero_ns for t in true_ns]
 
 
 @dataclass(frozen=True, slots=True)

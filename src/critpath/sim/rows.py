@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import NamedTuple
 
 from critpath.sim.executed import Op, OpKind, ProcessRun, Sync, SyncShape
-from critpath.sim.ids import global_pid, global_tid
-from critpath.sim.instructions import Copy, CopyDirection, Graph, HostMemory, Kernel, Memset
+from critpath.sim.ids import GLOBAL_VID, global_pid, global_tid
+from critpath.sim.instructions import Copy, CopyDirection, Graph, HostMemory, Kernel, Memset, Stream
 from critpath.sim.program import Clock
 from critpath.sim.schema import NO_ID, Generation
 from critpath.sim.traced import traced_ops
 
-__all__ = ["Sheet", "Strings", "activity_sheets"]
+__all__ = ["Capture", "Row", "Sheet", "Strings", "Value", "activity_sheets", "end_ns"]
 
 Value = int | float | str | None
 Row = tuple[Value, ...]
@@ -93,36 +93,22 @@ def activity_sheets(capture: Capture) -> list[Sheet]:
 
 
 def _kernels(capture: Capture, ops: Sequence[Op]) -> Sheet:
-    at = capture.clock.at
-    strings = capture.strings
     shapes: dict[Kernel, Row] = {}
+    places: dict[Stream, Row] = {}
     grids: dict[int, int] = {}
+    starts = capture.clock.all_at([op.start_ns for op in ops])
+    ends = capture.clock.all_at([op.end_ns for op in ops])
     rows: list[Row] = []
-    for op in ops:
-        what = op.what
-        assert isinstance(what, Kernel)  # noqa: S101 - a kernel op runs a kernel; this tells the type checker
-        shape = shapes.get(what)
-        if shape is None:
-            names = (strings.id(what.demangled), strings.id(what.short), strings.id(what.mangled))
-            shared = (what.static_shared_bytes, what.dynamic_shared_bytes)
-            shape = shapes[what] = (*names, what.registers, *what.grid, *what.block, *shared)
-        pid = op.run.process.pid
-        grids[pid] = grid = grids.get(pid, 0) + 1
+    for start_ns, end_ns, op in zip(starts, ends, ops, strict=True):
+        shape = shapes.get(op.what) or shapes.setdefault(op.what, _shape(capture, op.what))  # type: ignore[arg-type]
         stream = op.stream
-        rows.append(
-            (
-                at(op.start_ns),
-                at(op.end_ns),
-                stream.device,
-                stream.context,
-                stream.stream,
-                op.correlation,
-                pid << 24 | 1 << 48,
-                *_graph_ids(op),
-                grid,
-                *shape,
-            )
-        )
+        place = places.get(stream)
+        if place is None:
+            place = places[stream] = (stream.device, stream.context, stream.stream)
+        process = op.run.process.pid << 24 | GLOBAL_VID
+        grids[process] = grid = grids.get(process, 0) + 1
+        in_graph = _EAGER if op.graph is None else _graph_ids(op)
+        rows.append((start_ns, end_ns, *place, op.correlation, process, *in_graph, grid, *shape))
     columns = (
         *("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphId", "graphNodeId"),
         *("gridId", "demangledName", "shortName", "mangledName", "registersPerThread", "gridX", "gridY", "gridZ"),
@@ -147,10 +133,20 @@ def _kernels(capture: Capture, ops: Sequence[Op]) -> Sheet:
     return Sheet("CUPTI_ACTIVITY_KIND_KERNEL", columns, rows, constants)
 
 
+def _shape(capture: Capture, kernel: Kernel) -> Row:
+    """What all rows of a kernel have in common: its names, registers, grid, block and shared memory."""
+    names = tuple(capture.strings.id(name) for name in (kernel.demangled, kernel.short, kernel.mangled))
+    shared = (kernel.static_shared_bytes, kernel.dynamic_shared_bytes)
+    return (*names, kernel.registers, *kernel.grid, *kernel.block, *shared)
+
+
+_EAGER = (None, None)
+
+
 def _graph_ids(op: Op) -> tuple[int | None, int | None]:
     """Graph id and node id of an op that ran inside a graph; node ids count through all graphs of a process."""
     if op.graph is None:
-        return None, None
+        return _EAGER
     graph = op.graph.what
     assert isinstance(graph, Graph)  # noqa: S101 - only graph launches have nodes
     return graph.graph_id, (graph.exec_id << 20) + op.node + 1
@@ -211,16 +207,19 @@ def _graphs(capture: Capture, ops: Sequence[Op]) -> Sheet:
 
 def _calls(capture: Capture) -> Sheet:
     """API calls in one block a thread, each in time order, as exports of several threads have them."""
-    at = capture.clock.at
-    strings = capture.strings
+    names: dict[str, int] = {}
     rows: list[Row] = []
     for run in capture.runs:
         for thread in run.process.threads:
+            calls = run.calls[thread.tid]
             whole = global_tid(run.process, thread)
-            rows.extend(
-                (at(start_ns), at(end_ns), whole, correlation, strings.id(name), result)
-                for start_ns, end_ns, name, correlation, result in run.calls[thread.tid]
-            )
+            names |= {name: capture.strings.id(name) for name in dict.fromkeys(call.name for call in calls)}
+            starts = capture.clock.all_at([call.start_ns for call in calls])
+            ends = capture.clock.all_at([call.end_ns for call in calls])
+            rows += [
+                (start_ns, end_ns, whole, call.correlation, names[call.name], call.result)
+                for start_ns, end_ns, call in zip(starts, ends, calls, strict=True)
+            ]
     columns = ("start", "end", "globalTid", "correlationId", "nameId", "returnValue")
     return Sheet("CUPTI_ACTIVITY_KIND_RUNTIME", columns, rows, {"eventClass": 0})
 
@@ -307,16 +306,8 @@ def _overheads(capture: Capture) -> Sheet:
     return Sheet("PROFILER_OVERHEAD", ("start", "end", "globalTid", "nameId"), rows, constants)
 
 
-def spans_ns(capture: Capture) -> tuple[int, int]:
-    """First start and last end of anything captured, on the report's axis [ns]."""
-    starts, ends = [], []
-    for run in capture.runs:
-        pairs: Iterable[tuple[int, int]] = [
-            *((calls[0].start_ns, calls[-1].end_ns) for calls in run.calls.values() if calls),
-            *((op.start_ns, op.end_ns) for op in run.ops),
-        ]
-        for start_ns, end_ns in pairs:
-            starts.append(start_ns)
-            ends.append(end_ns)
-    at = capture.clock.at
-    return at(min(starts, default=capture.clock.session_start_ns)), at(max(ends, default=0))
+def end_ns(capture: Capture) -> int:
+    """Last end of anything captured, on the report's axis [ns]."""
+    calls = [calls[-1].end_ns for run in capture.runs for calls in run.calls.values() if calls]
+    ops = [op.end_ns for run in capture.runs for op in run.ops]
+    return capture.clock.at(max((*calls, *ops), default=capture.clock.session_start_ns))

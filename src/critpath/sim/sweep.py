@@ -48,7 +48,7 @@ class Budget:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
-def budgets(windows: Iterable[Span], ops: Iterable[Op], syncs: Iterable[Span]) -> list[Budget]:
+def budgets(windows: Iterable[Span], ops: Sequence[Op], syncs: Iterable[Span]) -> list[Budget]:
     """The budget of each window; windows may overlap.
 
     Args:
@@ -58,10 +58,8 @@ def budgets(windows: Iterable[Span], ops: Iterable[Op], syncs: Iterable[Span]) -
     """
     wanted = list(windows)
     boundaries = [((edge * _LANES) + _MARK) * 2 for window in wanted for edge in window]
-    for op in ops:
-        lane = int(op.kind)
-        boundaries.append((op.start_ns * _LANES + lane) * 2 + 1)
-        boundaries.append((op.end_ns * _LANES + lane) * 2)
+    boundaries += [(op.start_ns * _LANES + op.kind) * 2 + 1 for op in ops]
+    boundaries += [(op.end_ns * _LANES + op.kind) * 2 for op in ops]
     for start_ns, end_ns in syncs:
         boundaries.append((start_ns * _LANES + _SYNC) * 2 + 1)
         boundaries.append((end_ns * _LANES + _SYNC) * 2)

@@ -14,6 +14,7 @@ from critpath.sim.instructions import StreamKind
 from critpath.sim.program import Report
 from critpath.sim.rows import Capture, Row, Sheet, Value
 from critpath.sim.schema import Generation
+from critpath.sim.traced import traced_ops
 
 __all__ = ["GPUS_A_HOST", "SECRET", "gpu_uuid", "session_ns", "target_sheets"]
 
@@ -105,7 +106,10 @@ def _diagnostics(capture: Capture, end_ns: int) -> Sheet:
     rows: list[Row] = [(0, target, analysis, info, "Profiling has started.", NO_PROCESS)]
     for place, run in enumerate(capture.runs):
         process = global_pid(run.process)
-        shown = sum(map(len, run.calls.values())) + len(run.ops) + len(run.syncs) + len(run.records)
+        # What versions count as CUDA events are calls and device work; ranges come with a row for each domain.
+        shown = sum(map(len, run.calls.values())) + len(traced_ops(run, capture.graph_trace))
+        produced = shown + len(run.syncs) + len(run.records)
+        ranges = len(run.ranges) + len({r.domain for r in run.ranges} - {0})
         base_ns = 18_600_000 + 900_000 * place
         log = f"streams/pid_{run.process.pid}_stdout.log"
         rows += [
@@ -134,7 +138,7 @@ def _diagnostics(capture: Capture, end_ns: int) -> Sheet:
                 host,
                 analysis,
                 info,
-                f"Number of CUDA events collected: \t{shown:,}.".replace(",", ""),
+                f"Number of CUDA events collected: \t{shown}.",
                 process,
             ),
             (
@@ -142,7 +146,7 @@ def _diagnostics(capture: Capture, end_ns: int) -> Sheet:
                 host,
                 analysis,
                 info,
-                f"Number of NVTX events collected: \t{len(run.ranges)}.",
+                f"Number of NVTX events collected: \t{ranges}.",
                 process,
             ),
             (
@@ -150,7 +154,7 @@ def _diagnostics(capture: Capture, end_ns: int) -> Sheet:
                 target,
                 injection,
                 info,
-                f"Number of CUPTI events produced: \t{shown}, CUPTI buffers: 50.",
+                f"Number of CUPTI events produced: \t{produced}, CUPTI buffers: 50.",
                 process,
             ),
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 
 from critpath.sim.executed import Execution, Op, OpKind, ProcessRun, SyncShape
 from critpath.sim.program import Clock
@@ -132,7 +133,7 @@ def _owned(steps: Sequence[Step], ops: Sequence[Op]) -> dict[int, list[Op]]:
     owned: dict[int, list[Op]] = {step.index: [] for step in steps}
     in_order = sorted(steps, key=lambda step: step.start_ns)
     place = 0
-    for op in sorted(ops, key=lambda op: op.call_start_ns):
+    for op in sorted(ops, key=attrgetter("call_start_ns")):
         while place < len(in_order) and in_order[place].end_ns <= op.call_start_ns:
             place += 1
         if place < len(in_order) and in_order[place].start_ns <= op.call_start_ns:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from critpath.sim.executed import Execution, ProcessRun
 from critpath.sim.program import Report
-from critpath.sim.rows import Capture, Sheet, Strings, Value, activity_sheets, spans_ns
+from critpath.sim.rows import Capture, Sheet, Strings, Value, activity_sheets, end_ns
 from critpath.sim.schema import Generation
 from critpath.sim.target import target_sheets
 
@@ -43,14 +43,13 @@ def _write(  # noqa: PLR0913, PLR0917 - one export is all of these
 ) -> None:
     path.unlink(missing_ok=True)
     capture = Capture(runs, generation, Strings(), graph_trace, event_sync_ids)
-    end_ns = spans_ns(capture)[1]
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         for pragma in _PRAGMAS:
             database.execute(f"PRAGMA {pragma}")
         database.execute("BEGIN")
         # Exports declare the string table first though it is known last, so it is filled at the end.
         database.execute(generation.statement("StringIds"))
-        for sheet in (*activity_sheets(capture), *target_sheets(capture, end_ns)):
+        for sheet in (*activity_sheets(capture), *target_sheets(capture, end_ns(capture))):
             database.execute(generation.statement(sheet.table))
             database.executemany(_insertion(generation, sheet), sheet.rows)
         database.executemany("INSERT INTO StringIds VALUES (?, ?)", capture.strings.rows())
