@@ -17,7 +17,7 @@ from critpath.guards import Guard, guards
 from critpath.guards.glossary import glossary_text
 from critpath.model.report.schema import Key, report_keys, report_schema
 from critpath.pipeline.analyze import analyze
-from critpath.render.text import text
+from critpath.render.text import text as report_text
 from critpath.sim import simulate
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -67,7 +67,7 @@ def _with_demo(readme: str) -> str:
     if "<!-- demo -->" not in readme:
         return readme
     with tempfile.TemporaryDirectory() as folder:
-        printed = text(analyze(simulate("data_parallel", Path(folder), ranks=4).exports))
+        printed = report_text(analyze(simulate("data_parallel", Path(folder), ranks=4).exports))
     before, begin, rest = readme.partition("<!-- demo -->\n")
     _, end, after = rest.partition("<!-- /demo -->")
     return f"{before}{begin}```text\n{printed}```\n{end}{after}"
