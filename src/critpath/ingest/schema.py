@@ -136,6 +136,11 @@ _COLUMNS: Mapping[type[Table], Mapping[str, str]] = {
 
 _PROCESS_COLUMN = {RuntimeCalls: "globalTid", NvtxRanges: "globalTid", Overheads: "globalTid"}
 
+_MOST_BYTES = 2**45
+"""No copy is larger [bytes]: a size beyond is damage, and would overflow when added up."""
+
+_MOST_EXTENT = 2**31
+
 NVTX_RANGE_KINDS = (59, 60, 70, 71)
 """Event types that are ranges: push/pop, start/end, and both imported from text."""
 
@@ -164,8 +169,11 @@ def _part(kind: type[Table], table: str, reader: TableReader, strings: Strings) 
     columns = {canonical: cells[export] for canonical, export in names.items()}
     columns["process"] = process_of(cells[process_column])
     if kind is Kernels:
-        columns["grid"] = cells["gridX"] * cells["gridY"] * cells["gridZ"]
-        columns["block"] = cells["blockX"] * cells["blockY"] * cells["blockZ"]
+        columns["grid"] = _product(cells["gridX"], cells["gridY"], cells["gridZ"])
+        columns["block"] = _product(cells["blockX"], cells["blockY"], cells["blockZ"])
+    elif kind is Copies or kind is Memsets:
+        size = columns["bytes"]
+        columns["bytes"] = np.where((size >= 0) & (size <= _MOST_BYTES), size, NULL)
     elif kind is RuntimeCalls:
         columns["callchain"] = _existing(columns["callchain"], reader.integers("CUDA_CALLCHAINS", ["id"])["id"])
     elif kind is SyncWaits:
@@ -200,6 +208,15 @@ def _read_shape(columns: dict[str, I64]) -> None:
     columns["event"] = _real(columns["event"])
     columns["stream"] = _real(columns["stream"])
     columns["event_sync"] = _real(columns["event_sync"], zero_is_none=True)
+
+
+def _product(*extents: I64) -> I64:
+    """Extents multiplied; NULL where one is missing or none that a launch can have."""
+    usable = np.logical_and.reduce([(e >= 0) & (e <= _MOST_EXTENT) for e in extents])
+    # An extent is below 2**31, but not even two of them fit an int64 with a third: a launch never has that many.
+    whole = np.prod([np.where(usable, e, 0).astype(np.float64) for e in extents], axis=0)
+    usable &= whole < 2**62
+    return np.where(usable, np.prod([np.where(usable, e, 0) for e in extents], axis=0), NULL)
 
 
 def _real(ids: I64, *, zero_is_none: bool = False) -> I64:

@@ -7,11 +7,14 @@ from pathlib import Path
 
 from critpath.base.errors import SelectionError
 from critpath.model.report import Report
-from critpath.pipeline.inputs import InputSummary, summarise_input
+from critpath.pipeline.inputs import InputSummary, UnitSummary, summarise_input
 from critpath.pipeline.options import Options
 from critpath.pipeline.reduce import report_of
 
 __all__ = ["analyze"]
+
+_RANGES_TOLD = 5
+_LONGEST_TOLD = 60
 
 
 def analyze(
@@ -46,25 +49,31 @@ def _refuse_unreadable(summaries: Sequence[InputSummary]) -> None:
 
 
 def _refuse_empty_selection(summaries: Sequence[InputSummary], options: Options) -> None:
-    """A span outside the capture, or a step that no range matches, must not read as an idle device."""
+    """A span without ops, or a step that no range matches, must not read as an idle device."""
     units = [u for s in summaries for u in s.units]
-    if not units:
+    spans = [u.span_ns for u in units if u.span_ns is not None]
+    if not spans or any(u.summary is not None for u in units):
         return
     if options.step.span_ns is not None:
         start, end = options.step.span_ns
-        spans = [u.summary.span_ns for u in units if u.summary is not None]
-        if not any(s < end and start < e for s, e in spans):
-            first, last = min(s for s, _ in spans), max(e for _, e in spans)
-            raise SelectionError(
-                f"no device op lies in {start}:{end}",
-                where="--window",
-                meaning="An empty window would read as an idle device, so nothing was analysed.",
-                remedy=f"Device ops lie in {first}:{last} ns of the report's axis.",
-            )
-    if options.step.step is not None and all(u.summary is None for u in units):
+        raise SelectionError(
+            f"no device op lies in {start}:{end}",
+            where="--window",
+            meaning="An empty window would read as an idle device, so nothing was analysed.",
+            remedy=f"Device ops lie in {min(s for s, _ in spans)}:{max(e for _, e in spans)} ns of the report's axis.",
+        )
+    if options.step.step is not None:
         raise SelectionError(
             f"no NVTX range that launched compute work matches {options.step.step.pattern!r}",
             where="--step",
             meaning="Without a step there is nothing to divide, so nothing was analysed.",
-            remedy="It must match a range's whole text, as 'iteration \\d+'; without --step a step is sought.",
+            remedy=_ranges_there(units),
         )
+
+
+def _ranges_there(units: Sequence[UnitSummary]) -> str:
+    texts = list(dict.fromkeys(text for unit in units for text in unit.ranges))[:_RANGES_TOLD]
+    if not texts:
+        return "The capture holds no NVTX ranges: analyse without --step, or capture again with --trace=cuda,nvtx."
+    told = ", ".join(repr(t if len(t) <= _LONGEST_TOLD else f"{t[:_LONGEST_TOLD]}…") for t in texts)
+    return f"It must match a range's whole text, as 'iteration \\d+'. Ranges here are {told}."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -9,17 +11,21 @@ from pathlib import Path
 import numpy as np
 
 from critpath.base.errors import CritpathError
+from critpath.base.grouping import group_rows
 from critpath.base.intervals import I64, Intervals
 from critpath.ingest.schema import EXPECTED_TABLES
 from critpath.ingest.trace import read_trace
 from critpath.model.identity import NULL, UnitKey, pid_of
-from critpath.model.trace import Gpu, Source, Trace
+from critpath.model.trace import Gpu, Source, Trace, UnitTrace
 from critpath.pipeline.options import Options
-from critpath.rank.set_aside import without_damage
-from critpath.rank.summary import RankSummary, summarise
+from critpath.rank.set_aside import Damage, without_damage
+from critpath.rank.summary import RankSummary, StepOptions, ops_span, summarise
 from critpath.rank.units import unit_keys, unit_trace
 
 __all__ = ["DiagnosticText", "InputSummary", "ProcessRows", "SharedGpu", "UnitSummary", "summarise_input"]
+
+_DIGITS = re.compile(r"\d+")
+_RANGES_TOLD = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,9 @@ class UnitSummary:
         damage: table → (zero, negative, outside) records set aside.
         null_streams: (context, stream) pairs known to be legacy default streams; contexts in `known_contexts` have
             theirs told.
-        summary: None where the declared step does not occur on this unit.
+        summary: None where nothing can be said of the unit's step; `failure` says why.
+        span_ns: first start and last end of its undamaged device ops.
+        ranges: some texts of its process' NVTX ranges, most frequent first, where no declared step was found.
     """
 
     key: UnitKey
@@ -56,6 +64,9 @@ class UnitSummary:
     null_streams: frozenset[tuple[int, int]]
     known_contexts: frozenset[int]
     summary: RankSummary | None
+    span_ns: tuple[int, int] | None
+    failure: str | None = None
+    ranges: tuple[str, ...] = ()
     shared: SharedGpu | None = None
 
 
@@ -80,7 +91,11 @@ class DiagnosticText:
 
 @dataclass(frozen=True, slots=True)
 class InputSummary:
-    """One input. A failed one has an error and nothing else."""
+    """One input. A failed one has an error and nothing else.
+
+    Attributes:
+        notes: what was left out while reading it, a sentence each.
+    """
 
     path: str
     error: CritpathError | None = None
@@ -94,6 +109,7 @@ class InputSummary:
     graph_rows: int = 0
     node_rows: int = 0
     environment: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def summarise_input(path: Path, report: int, options: Options) -> InputSummary:
@@ -108,28 +124,13 @@ def summarise_input(path: Path, report: int, options: Options) -> InputSummary:
         if options.strict:
             raise
         return InputSummary(path=str(path), error=error)
-    keys = unit_keys(trace, report)
-    null_streams, known = _null_streams(trace)
-    units = []
-    for key in keys:
-        alone = sum(k.process == key.process for k in keys) == 1
-        rank = trace.rank_by_process.get(key.process) if alone else None
-        units.append(
-            UnitSummary(
-                key=key,
-                rank=rank,
-                rank_source=trace.rank_source or "unknown" if rank is not None else "unknown",
-                gpu=_gpu(trace, key),
-                damage=damage.of(key.process, key.device),
-                null_streams=frozenset((c, s) for p, c, s in null_streams if p == key.process),
-                known_contexts=frozenset(c for p, c in known if p == key.process),
-                summary=summarise(unit_trace(trace, key), options.taxonomy, options.step),
-            )
-        )
+    places = {(key.process, key.device) for key in unit_keys(trace, report)} | damage.devices()
+    keys = [UnitKey(report, process, device) for process, device in sorted(places)]
+    units = tuple(_unit_summary(trace, damage, key, keys, options) for key in keys)
     return InputSummary(
         path=str(path),
         source=trace.source,
-        units=_with_shared_gpus(tuple(units)),
+        units=_with_shared_gpus(units),
         processes=_processes(trace),
         diagnostics=_diagnostics(trace),
         missing_tables=tuple(t for t in EXPECTED_TABLES if t not in trace.rows),
@@ -138,21 +139,110 @@ def summarise_input(path: Path, report: int, options: Options) -> InputSummary:
         graph_rows=len(trace.graph_launches),
         node_rows=sum(int((t.graph_node != NULL).sum()) for t in (trace.kernels, trace.copies, trace.memsets)),
         environment=tuple(sorted(trace.environment.items())),
+        notes=_notes(trace, damage),
     )
 
 
-def _gpu(trace: Trace, key: UnitKey) -> Gpu | None:
+def _unit_summary(trace: Trace, damage: Damage, key: UnitKey, keys: Sequence[UnitKey], options: Options) -> UnitSummary:
+    rows = unit_trace(trace, key)
+    found = summarise(rows, options.taxonomy, options.step)
+    rank, rank_source = _rank(trace, key, alone=sum(k.process == key.process for k in keys) == 1)
+    null_streams, known = _null_streams(trace)
+    damaged = damage.of(key.process, key.device)
+    return UnitSummary(
+        key=key,
+        rank=rank,
+        rank_source=rank_source,
+        gpu=_gpu(trace, key, keys),
+        damage=damaged,
+        null_streams=frozenset((c, s) for p, c, s in null_streams if p == key.process),
+        known_contexts=frozenset(c for p, c in known if p == key.process),
+        summary=found,
+        span_ns=ops_span(rows),
+        failure=None if found else _failure(rows, damaged, options.step),
+        ranges=() if found or options.step.step is None else _range_texts(rows),
+    )
+
+
+def _rank(trace: Trace, key: UnitKey, *, alone: bool) -> tuple[int | None, str]:
+    """(rank, its source). What is stated of a process is its unit's only where the process used one device."""
+    of_process = trace.rank_by_process.get(key.process) if alone else None
+    of_device = trace.rank_by_device.get((key.process, key.device))
+    if of_process is not None and trace.rank_source == "mpi":
+        return of_process, "mpi"
+    if of_device is not None:
+        return of_device, "jax"
+    return (None, "unknown") if of_process is None else (of_process, trace.rank_source or "unknown")
+
+
+def _failure(rows: UnitTrace, damaged: Mapping[str, tuple[int, ...]], step: StepOptions) -> str:
+    """Why nothing is said of a unit, what that means, and what to do."""
+    span = ops_span(rows)
+    if span is None:
+        told = ", ".join(f"{sum(counts):,} {table}" for table, counts in sorted(damaged.items()))
+        return (
+            f"every device record of this unit is damaged ({told}); when its device worked is unknown; "
+            "capture again, with a newer driver where there is one"
+        )
+    if step.span_ns is not None:
+        start, end = step.span_ns
+        return (
+            f"no device op of this unit lies in {start}:{end}; whether its device was idle then or not captured is "
+            f"unknown, so nothing is said of it; its ops lie in {span[0]}:{span[1]} ns"
+        )
+    if step.step is not None:
+        return (
+            f"no NVTX range of this unit matches {step.step.pattern!r} and launched compute work; "
+            "its steps are unknown, so nothing is said of it; check the expression against its ranges"
+        )
+    return (
+        "its device ops have no length, so there is no span of time to divide; nothing is said of it; "
+        "capture a longer part of the run"
+    )
+
+
+def _range_texts(rows: UnitTrace) -> tuple[str, ...]:
+    """The most frequent kinds of NVTX ranges, each by one of its texts; ranges that differ in numbers are one kind."""
+    first, group = group_rows(rows.nvtx_ranges.name)
+    kinds: dict[str, tuple[int, str]] = {}
+    for row, n in zip(first.tolist(), np.bincount(group, minlength=first.size).tolist(), strict=True):
+        text = rows.strings[int(rows.nvtx_ranges.name[row])]
+        kind = _DIGITS.sub("#", text)
+        before, example = kinds.get(kind, (0, text))
+        kinds[kind] = (before + n, example)
+    return tuple(text for _, text in sorted(kinds.values(), key=lambda k: (-k[0], k[1]))[:_RANGES_TOLD])
+
+
+def _notes(trace: Trace, damage: Damage) -> tuple[str, ...]:
+    """What was left out or is not known of the records, a sentence each."""
+    notes = [
+        f"{table}: {n:,} records name no device; they belong to no unit and are in no figure"
+        for table, n in damage.unplaced.items()
+    ]
+    notes += [
+        f"{table}: {n:,} host records have no time inside the capture; left out" for table, n in damage.host.items()
+    ]
+    nobody = sum(int((t.process == NULL).sum()) for t in (trace.kernels, trace.copies, trace.memsets))
+    if nobody:
+        notes.append(f"{nobody:,} device ops name no process; they are told as process 0, and join no API call")
+    sizeless = sum(int((t.bytes == NULL).sum()) for t in (trace.copies, trace.memsets))
+    if sizeless:
+        notes.append(f"{sizeless:,} copies or memsets tell no usable size; bytes and rates are those of the others")
+    return tuple(notes)
+
+
+def _gpu(trace: Trace, key: UnitKey, keys: Sequence[UnitKey]) -> Gpu | None:
     """The GPU behind a unit's ordinal.
 
     What a process saw is told by (pid, ordinal). The profiler's own list says which one it was only when there is
-    a single GPU; otherwise it can tell the model, where all are of one.
+    a single GPU and no process used several; otherwise it can tell the model, where all are of one.
     """
     pid = pid_of(key.process)
     seen = [g for g in trace.gpus if g.pid == pid and g.device == key.device]
     if seen:
         return seen[0]
     listed = [g for g in trace.gpus if g.pid is None]
-    if len(listed) == 1:
+    if len(listed) == 1 and not any(k.process == key.process and k.device != key.device for k in keys):
         return listed[0]
     models = {g.name for g in listed}
     return Gpu(pid, key.device, models.pop(), None, None) if len(models) == 1 else None

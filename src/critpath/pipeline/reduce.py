@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from critpath import __version__
+from critpath.base.redaction import redacted
 from critpath.guards.registry import guard_all
 from critpath.model.identity import UnitKey, pid_of
 from critpath.model.report import (
@@ -23,7 +24,7 @@ from critpath.model.report import (
     Workload,
 )
 from critpath.model.values import NS_PER_MS, Unavailable
-from critpath.pipeline.inputs import InputSummary
+from critpath.pipeline.inputs import InputSummary, UnitSummary
 from critpath.pipeline.options import Options
 from critpath.pipeline.units import report_unit
 from critpath.pipeline.verdict import limits, verdict
@@ -60,9 +61,8 @@ def report_of(inputs: Sequence[InputSummary], options: Options) -> Report:
     """One report of all inputs, guarded."""
     keys = [unit.key for source in inputs for unit in source.units]
     ids = {key: f"u{i}" for i, key in enumerate(keys)}
-    step = options.step.step.pattern if options.step.step else None
-    units = [report_unit(unit, source, ids, step_declared=step) for source in inputs for unit in source.units]
-    units = _without_duplicate_ranks(units)
+    units = [report_unit(unit, source, ids) for source in inputs for unit in source.units]
+    units, doubted = _without_duplicate_ranks(units)
     report = Report(
         tool=Tool(version=__version__),
         inputs=[_input(source, ids) for source in inputs],
@@ -74,7 +74,7 @@ def report_of(inputs: Sequence[InputSummary], options: Options) -> Report:
             sha256=options.taxonomy.sha256,
         ),
         units=units,
-        unavailable=_unavailable(units),
+        unavailable=[*_unavailable(units), *doubted],
         about=ABOUT,
     )
     rows = guard_all(report)
@@ -98,15 +98,19 @@ def _input(source: InputSummary, ids: dict[UnitKey, str]) -> Input:
     )
 
 
-def _without_duplicate_ranks(units: list[Unit]) -> list[Unit]:
-    """Two units that state one rank contradict each other: neither is believed."""
+def _without_duplicate_ranks(units: list[Unit]) -> tuple[list[Unit], list[Unavailable]]:
+    """Units that state one rank contradict one another: none is believed, and the report says so."""
     stated = Counter(u.rank for u in units if u.rank is not None)
-    return [
-        u.model_copy(update={"rank": None, "rank_source": "unknown"})
-        if u.rank is not None and stated[u.rank] > 1
-        else u
-        for u in units
-    ]
+    kept, doubted = [], []
+    for i, unit in enumerate(units):
+        if unit.rank is None or stated[unit.rank] == 1:
+            kept.append(unit)
+            continue
+        others = ", ".join(u.id for u in units if u.rank == unit.rank and u.id != unit.id)
+        reason = f"{unit.rank_source} states rank {unit.rank}, which {others} states too; neither is believed"
+        doubted.append(Unavailable(path=f"units[{i}].rank", reason=reason))
+        kept.append(unit.model_copy(update={"rank": None, "rank_source": "unknown"}))
+    return kept, doubted
 
 
 def _nothing_because(inputs: Sequence[InputSummary], units: Sequence[Unit]) -> str:
@@ -114,7 +118,7 @@ def _nothing_because(inputs: Sequence[InputSummary], units: Sequence[Unit]) -> s
     if failed and len(failed) == len(inputs):
         return "no input could be read."
     if units:
-        return "no unit has a step of the kind that was asked for."
+        return f"none of {len(units)} units could be analysed; {units[0].id}: {units[0].error}."
     api = sum(p.api_rows for s in inputs for p in s.processes)
     if api:
         return (
@@ -173,13 +177,32 @@ def _warnings(inputs: Sequence[InputSummary]) -> list[CaptureWarning]:
                         input=i,
                         severity=_SEVERITIES[d.severity],
                         source=_SOURCES.get(d.source, "unknown"),
-                        text=d.text,
+                        text=redacted(d.text),
                     )
                 )
+        found += [_own(i, note) for note in source.notes]
+        found += [_own(i, note) for note in map(_beyond_capture, source.units) if note]
         for column, n in source.mistyped:
-            text = f"{column}: {n:,} values are no integers; they were read as missing"
-            found.append(CaptureWarning(input=i, severity="warning", source="critpath", text=text))
+            found.append(_own(i, f"{column}: {n:,} values are no integers; they were read as missing"))
     return found
+
+
+def _own(index: int, text: str) -> CaptureWarning:
+    return CaptureWarning(input=index, severity="warning", source="critpath", text=text)
+
+
+def _beyond_capture(unit: UnitSummary) -> str | None:
+    """A note on a given span that reaches beyond the unit's device ops: nobody knows that its device idled there."""
+    if unit.summary is None or unit.summary.windows.kind != "explicit":
+        return None
+    first, last = unit.summary.span_ns
+    start, end = int(unit.summary.windows.starts_ns[0]), int(unit.summary.windows.ends_ns[0])
+    if first <= start and end <= last:
+        return None
+    return (
+        f"process {pid_of(unit.key.process)}, device {unit.key.device}: its device ops lie in {first}:{last} ns only; "
+        f"the rest of the window {start}:{end} counts as idle, and may not have been captured"
+    )
 
 
 def _step_definition(units: Sequence[Unit]) -> str:

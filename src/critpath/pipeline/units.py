@@ -54,23 +54,18 @@ def stat(values_ns: I64) -> Stat:
     )
 
 
-def report_unit(unit: UnitSummary, source: InputSummary, ids: dict[UnitKey, str], *, step_declared: str | None) -> Unit:
+def report_unit(unit: UnitSummary, source: InputSummary, ids: dict[UnitKey, str]) -> Unit:
     """One unit of the report.
 
     Args:
         unit: what was found.
         source: its input.
         ids: the report's id of every unit.
-        step_declared: the user's step expression, for the message where a unit has none.
     """
     shared = _fields_known_without_windows(unit, source, ids)
     found = unit.summary
     if found is None:
-        error = (
-            f"no NVTX range of this unit matches {step_declared!r} and launched compute work; "
-            "its steps are unknown, so nothing is said of it; check the expression against its ranges"
-        )
-        return Unit(**shared, status="failed", error=error)  # type: ignore[arg-type]
+        return Unit(**shared, status="failed", error=unit.failure)  # type: ignore[arg-type]
     n = len(found.windows)
     return Unit(
         **shared,  # type: ignore[arg-type]
@@ -242,7 +237,7 @@ def _transfers(found: RankSummary, unit: UnitSummary) -> list[Transfer]:
             direction=t.direction,  # type: ignore[arg-type]
             src=t.source,  # type: ignore[arg-type]
             dst=t.target,  # type: ignore[arg-type]
-            stream=t.stream or None,
+            stream=None if t.stream in (0, NULL) else t.stream,
             default_stream=(t.context, t.stream) in unit.null_streams if known else None,
             count=t.count,
             bytes=t.bytes,

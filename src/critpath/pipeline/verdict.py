@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from critpath.model.report import Dominant, GuardRow, Limit, Unit, Verdict
 from critpath.model.report.words import ProofStatus
+from critpath.model.values import figure, percent
 
 __all__ = ["limits", "slowest", "verdict"]
 
@@ -65,8 +66,8 @@ def _headline(unit: Unit, dominant: Dominant, units: int) -> str:
     whole = "a step" if window.anchor.kind not in ("capture", "explicit") else "the window, which is not a step"
     name = f"rank {unit.rank}" if unit.rank is not None else f"unit {unit.id}"
     among = f"On the slowest of {units} captured units ({name})" if units > 1 else f"On the one captured unit ({name})"
-    share = absent / iteration if iteration else 0.0
-    text = f"{among}, compute was absent for {absent:.3g} of {iteration:.4g} ms ({share:.0%}) of {whole}."
+    share = percent(absent / iteration if iteration else None)
+    text = f"{among}, compute was absent for {figure(absent)} of {figure(iteration)} ms ({share}) of {whole}."
     if dominant.bucket == "compute":
         return f"{text} Compute itself is the largest part."
     if dominant.bucket == "outside_step":

@@ -9,7 +9,7 @@ import numpy as np
 
 from critpath.base.intervals import Intervals
 from critpath.model.identity import NULL, UnitKey
-from critpath.model.tables import Overheads
+from critpath.model.tables import DeviceOps, Overheads
 from critpath.model.taxonomy import Taxonomy
 from critpath.model.trace import UnitTrace
 from critpath.rank.anchors.choose import anchored_windows
@@ -22,7 +22,7 @@ from critpath.rank.steps import declared_steps
 from critpath.rank.transfers import Transfer, transfers
 from critpath.rank.windows import Windows, span_window
 
-__all__ = ["Links", "RankSummary", "StepOptions", "summarise"]
+__all__ = ["Links", "RankSummary", "StepOptions", "ops_span", "summarise"]
 
 _PROFILER_KINDS = (3, 4, 5)
 """Overhead types that are the profiler's own: buffer flush, instrumentation, resources. The others are CUDA's."""
@@ -81,7 +81,10 @@ class RankSummary:
 
 
 def summarise(unit: UnitTrace, taxonomy: Taxonomy, options: StepOptions) -> RankSummary | None:
-    """The summary of one unit, or None where it has no device op, or no declared step.
+    """The summary of one unit, or None where nothing can be said of its step.
+
+    That is where it has no device op of any length, no step that was declared, or no op in the declared span: a unit
+    that did nothing there may as well not have been captured there, and must not read as an idle device.
 
     Args:
         unit: its rows, damaged ones removed.
@@ -123,12 +126,26 @@ def _windows(
 ) -> Windows | None:
     if options.span_ns is not None:
         start, end = options.span_ns
+        if not any(_touches(ops, start, end) for ops, _ in launched.tables(unit)):
+            return None
         return span_window(start, end, kind="explicit", text=f"{start}:{end}")
     if options.step is not None:
         declared = declared_steps(unit, options.step, launched)
         return anchored_windows(unit, launched, classes, declared, options.scope) if declared else None
     windows = anchored_windows(unit, launched, classes, None, options.scope)
     return windows or span_window(*span_ns, kind="capture", text="whole capture")
+
+
+def ops_span(unit: UnitTrace) -> tuple[int, int] | None:
+    """First start and last end of the device ops of a unit [ns], None without any."""
+    tables = [t for t in (unit.kernels, unit.copies, unit.memsets, unit.graph_launches) if len(t)]
+    if not tables:
+        return None
+    return min(int(t.start_ns.min()) for t in tables), max(int(t.end_ns.max()) for t in tables)
+
+
+def _touches(ops: DeviceOps, start_ns: int, end_ns: int) -> bool:
+    return bool(((ops.start_ns < end_ns) & ((ops.end_ns > start_ns) | (ops.start_ns >= start_ns))).any())
 
 
 def _span(occupied: Occupancy) -> tuple[int, int]:

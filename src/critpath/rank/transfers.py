@@ -32,7 +32,8 @@ class Transfer:
         source, target: memory kinds; None where the export doesn't tell.
         context, stream: where they were issued; unified-memory migrations, and `rest`, have stream 0 of context 0.
         count, bytes: of the copies that start in a window.
-        work_ns: durations of those copies added up; copies of one direction may run at a time.
+        work_ns: durations of those copies added up, which bytes over time need; copies of one direction may run at a
+            time, and one of unknown size has no part in it.
         union_ns: time in the windows with at least one of them.
     """
 
@@ -79,6 +80,7 @@ def _transfer(
 ) -> Transfer:
     direction, source, target, context, stream = place
     started = copies.where(mine & inside)
+    sized = started.where(started.bytes != NULL)
     return Transfer(
         direction=direction,
         source=source,
@@ -86,8 +88,8 @@ def _transfer(
         context=context,
         stream=stream,
         count=len(started),
-        bytes=int(started.bytes[started.bytes != NULL].sum()),
-        work_ns=int(started.durations_ns.sum()),
+        bytes=int(sized.bytes.sum()),
+        work_ns=int(sized.durations_ns.sum()),
         union_ns=int(copies.where(mine).union().clip(windows.starts_ns, windows.ends_ns).sum()),
     )
 

@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from critpath.model.report import Report, Unit
-from critpath.model.values import Stat
-from critpath.render.words import bar, count, figure, percent, printable, shortened, size
+from critpath.model.values import Stat, figure, percent
+from critpath.render.words import bar, count, printable, shortened, size
 
 __all__ = ["WIDTH", "rendering", "text"]
 

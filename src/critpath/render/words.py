@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import unicodedata
 
-__all__ = ["bar", "count", "figure", "percent", "printable", "shortened", "size"]
+from rich.cells import cell_len, set_cell_size
 
+__all__ = ["bar", "count", "printable", "shortened", "size"]
+
+_LONGEST = 4000
 _FULL, _EIGHTHS = "█", " ▏▎▍▌▋▊▉"
-
-
-def figure(value: float | None) -> str:
-    """A quantity with three significant digits, thousands separated; never rounded to 0 unless it is 0."""
-    if value is None:
-        return "unknown"
-    if value == 0:
-        return "0"
-    digits = 2 - math.floor(math.log10(abs(value)))
-    return f"{value:,.{min(max(digits, 0), 6)}f}"
-
-
-def percent(share: float | None) -> str:
-    """A ratio in percent; what is not 0 or 100 % never reads so."""
-    if share is None:
-        return "unknown"
-    if 0 < share < 0.001:
-        return "< 0.1 %"
-    if 0.999 < share < 1:
-        return "> 99.9 %"
-    return f"{100 * share:.1f} %"
 
 
 def count(value: int | None) -> str:
@@ -53,12 +34,19 @@ def printable(text: str) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Printable text of at most `width` characters, its middle left out where it is longer."""
+    """Printable text of at most `width` columns, its middle left out where it is longer.
+
+    Emoji and CJK characters take two columns, combining ones none.
+    """
+    # A text of any length has its ends in so many characters, combining ones aside.
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]}{text[-_LONGEST // 2 :]}"
     text = printable(text)
-    if len(text) <= width:
+    if cell_len(text) <= width:
         return text
     head = (width - 1) * 2 // 3
-    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
+    tail = set_cell_size(text[::-1], width - 1 - head)[::-1]
+    return f"{set_cell_size(text, head).rstrip()}…{tail.lstrip()}"
 
 
 def bar(share: float, width: int) -> str:
