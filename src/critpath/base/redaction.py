@@ -22,12 +22,12 @@ _QUOTED = re.compile(r"""(?P<quote>['"])(?P<path>(?:/|[A-Za-z]:[\\/]|\\\\|~)[^'"
 _WINDOWS = re.compile(r"(?:\b[A-Za-z]:[\\/]|\\\\)(?:[Uu]sers[\\/](?:[^\\/'\"\n]+[\\/]|\S+))?[^\s'\"<>|,;]*")
 _UNIX = re.compile(r"(?<![\w/:.\]~])(?:~[\w.-]*)?/(?:[^\s'\"<>:;,()\[\]]*[^\s'\"<>:;,()\[\].])?")
 
-_SECRET_WORDS = r"token|secret|passw(?:or)?d|credential|api_?key|access_?key|private_?key"
+_TELLING = r"token|secret|passw(?:or)?d|credential|api_?key|access_?key|private_?key"
 _SECRETS = (
     (re.compile(r"(?<=://)[^/\s@]+@"), f"{_HIDDEN}@"),
     (re.compile(r"""\b(?<!-)([A-Z][A-Z0-9_]*)=(?:"[^"]*"|'[^']*'|[^\s,;'"]*)"""), rf"\1={_HIDDEN}"),
     (
-        re.compile(rf"""(?i)\b([\w-]*(?:{_SECRET_WORDS})[\w-]*)(\s*[=:]\s*)(?:"[^"]*"|'[^']*'|[^\s,;'"]+)"""),
+        re.compile(rf"""(?i)\b([\w-]*(?:{_TELLING})[\w-]*)(\s*[=:]\s*)(?:"[^"]*"|'[^']*'|[^\s,;'"]+)"""),
         rf"\1\2{_HIDDEN}",
     ),
     (re.compile(r"(?i)\b(\w+_proxy)=\S+"), rf"\1={_HIDDEN}"),
