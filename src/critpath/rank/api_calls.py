@@ -20,11 +20,11 @@ __all__ = ["GRAPH_LAUNCH", "KERNEL_LAUNCH", "calls_of", "function_name", "stream
 
 _SUFFIX = re.compile(r"(?:_v\d+)?(?:_pt[ds]z?)?(?:_v\d+)?$")
 
-KERNEL_LAUNCH = re.compile(r"cuda?Launch(?:Cooperative)?Kernel\w*|cudaLaunch|cuLaunchGrid(?:Async)?|cuLaunch")
+KERNEL_LAUNCH = re.compile(r"cu(?:da)?Launch(?:Cooperative)?Kernel\w*|cudaLaunch|cuLaunchGrid(?:Async)?|cuLaunch")
 """Functions that launch one kernel (cooperative ones on several devices, one on each)."""
-GRAPH_LAUNCH = re.compile(r"cuda?GraphLaunch")
-_BEGIN_CAPTURE = re.compile(r"cuda?StreamBeginCapture\w*")
-_END_CAPTURE = re.compile(r"cuda?StreamEndCapture")
+GRAPH_LAUNCH = re.compile(r"cu(?:da)?GraphLaunch")
+_BEGIN_CAPTURE = re.compile(r"cu(?:da)?StreamBeginCapture\w*")
+_END_CAPTURE = re.compile(r"cu(?:da)?StreamEndCapture")
 
 _FOREVER = 2**62
 
@@ -52,12 +52,11 @@ def stream_capture_spans(calls: RuntimeCalls, strings: Strings) -> dict[int, Int
     A capture begun on one thread may take launches of another (autograd's), so that the span is the process'. One that
     never ended lasts for good.
     """
-    begins = np.flatnonzero(calls_of(calls, strings, _BEGIN_CAPTURE) & succeeded(calls))
-    ends = calls_of(calls, strings, _END_CAPTURE)
+    begins = calls.where(calls_of(calls, strings, _BEGIN_CAPTURE) & succeeded(calls))
+    ends = calls.where(calls_of(calls, strings, _END_CAPTURE))
     spans: dict[int, list[tuple[int, int]]] = {}
-    for row in begins.tolist():
-        start, thread = int(calls.start_ns[row]), calls.thread[row]
-        after = calls.end_ns[ends & (calls.thread == thread) & (calls.start_ns >= start)]
-        end = int(after.min()) if after.size else _FOREVER
-        spans.setdefault(int(calls.process[row]), []).append((start, end))
+    columns = (begins.process, begins.thread, begins.start_ns)
+    for process, thread, start in zip(*(column.tolist() for column in columns), strict=True):
+        after = ends.end_ns[(ends.thread == thread) & (ends.start_ns >= start)]
+        spans.setdefault(process, []).append((start, int(after.min()) if after.size else _FOREVER))
     return {process: Intervals.of(*pairs) for process, pairs in spans.items()}
