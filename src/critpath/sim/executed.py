@@ -22,6 +22,7 @@ __all__ = [
     "Edge",
     "EdgeKind",
     "Execution",
+    "Held",
     "Op",
     "OpKind",
     "Overhead",
@@ -237,6 +238,18 @@ class Overhead(NamedTuple):
     thread: Thread
 
 
+class Held(NamedTuple):
+    """Time in which a thread could not go on: until `awaited` had ended, or until another thread raised a flag (None).
+
+    The whole call counts, from its start to its return.
+    """
+
+    start_ns: int
+    end_ns: int
+    thread: Thread
+    awaited: Op | None
+
+
 @dataclass(slots=True, eq=False)
 class ProcessRun:
     """What one process did."""
@@ -251,6 +264,7 @@ class ProcessRun:
     records: list[Record] = field(default_factory=list)
     ranges: list[Range] = field(default_factory=list)
     overheads: list[Overhead] = field(default_factory=list)
+    held: list[Held] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 from critpath.sim import instructions as p
 from critpath.sim import issue
 from critpath.sim.errors import ProgramError
-from critpath.sim.executed import Call, Op, Overhead, Record, Sync, SyncShape
+from critpath.sim.executed import Call, Held, Op, Overhead, Record, Sync, SyncShape
 from critpath.sim.hosts import HostThread, HostWait
 from critpath.sim.issue import call
 
@@ -117,7 +117,8 @@ def _signal(thread: HostThread, signal: p.Signal) -> None:
     if sleeper is None:
         host.raised[signal.flag] = host.raised.get(signal.flag, 0) + 1
     else:
-        sleeper.now_ns = thread.now_ns + host.machine.costs.signal_wake_ns
+        asleep_ns, sleeper.now_ns = sleeper.now_ns, thread.now_ns + host.machine.costs.signal_wake_ns
+        host.run.held.append(Held(asleep_ns, sleeper.now_ns, sleeper.thread, None))
         host.machine.resume(sleeper)
 
 

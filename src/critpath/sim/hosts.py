@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from critpath.sim.errors import ProgramError
-from critpath.sim.executed import Call, Op, ProcessRun, Range
+from critpath.sim.executed import Call, Held, Op, ProcessRun, Range
 from critpath.sim.instructions import Instruction, RangePush, Stream
 from critpath.sim.program import Thread
 from critpath.sim.streams import ContextState, Snapshot, StreamState
@@ -97,9 +98,11 @@ class HostWait:
     def finish(self) -> None:
         """Return from the call: after its own cost, and after the awaited work and the thread's wake-up."""
         end_ns = self.start_ns + self.call_ns
-        done_ns = max((op.end_ns for op in self.producers), default=0)
-        if done_ns > self.start_ns:
-            end_ns = max(end_ns, done_ns + self.thread.host.machine.costs.sync_wake_ns)
+        host = self.thread.host
+        awaited = max(self.producers, key=attrgetter("end_ns"), default=None)
+        if awaited is not None and awaited.end_ns > self.start_ns:
+            end_ns = max(end_ns, awaited.end_ns + host.machine.costs.sync_wake_ns)
+            host.run.held.append(Held(self.start_ns, end_ns, self.thread.thread, awaited))
         self.thread.now_ns = end_ns
         self._finished(end_ns)
 
