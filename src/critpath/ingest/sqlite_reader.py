@@ -14,6 +14,7 @@ import numpy as np
 
 from critpath.base.errors import InputError
 from critpath.base.intervals import I64
+from critpath.ingest.label import label
 from critpath.model.identity import NULL
 
 __all__ = ["SqliteReader"]
@@ -129,7 +130,7 @@ class SqliteReader:
         except sqlite3.Error as fault:
             raise InputError(
                 f"SQLite can't read {table} to its end: {fault}",
-                where=str(self._path),
+                where=label(self._path),
                 meaning="The file is damaged or cut short; figures from a part of it would be wrong, so none are made.",
                 remedy="Export again with `nsys export --type sqlite`, and check that the copy is complete.",
             ) from fault
@@ -161,8 +162,8 @@ def _check_no_journal(path: Path) -> None:
             journal = file.with_name(file.name + suffix)
             if journal.exists() and journal.stat().st_size:
                 raise InputError(
-                    f"{journal.name} holds changes that are not in the database yet",
-                    where=str(path),
+                    f"{label(Path(journal.name))} holds changes that are not in the database yet",
+                    where=label(path),
                     meaning="Reading without them could give half of a transaction, so nothing is read.",
                     remedy="Close the program that has the file open, or export again.",
                 )
@@ -171,7 +172,7 @@ def _check_no_journal(path: Path) -> None:
 def _unopened(path: Path, fault: OSError) -> InputError:
     return InputError(
         f"the file can't be opened: {fault.strerror or fault}",
-        where=str(path),
+        where=label(path),
         meaning="Nothing of it was read, so nothing can be said of this run.",
         remedy="Check the path and that you may read the file; a folder is searched for exports when it is named.",
     )
@@ -180,7 +181,7 @@ def _unopened(path: Path, fault: OSError) -> InputError:
 def _unreadable(path: Path, what: str) -> InputError:
     return InputError(
         what,
-        where=str(path),
+        where=label(path),
         meaning="It holds no complete Nsight Systems export, so nothing can be said of this run.",
         remedy="Make one with `nsys export --type sqlite report.nsys-rep`, and check that the copy is complete.",
     )

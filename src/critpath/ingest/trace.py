@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from critpath.base.errors import InputError
+from critpath.ingest.label import label
 from critpath.ingest.metadata import Metadata, read_metadata
+from critpath.ingest.opened import opened, size_bytes
 from critpath.ingest.reader import TableReader
 from critpath.ingest.schema import EXPECTED_TABLES, EXPORT_TABLES, read_table
-from critpath.ingest.sqlite_reader import SqliteReader
+from critpath.ingest.source import SENTINEL_TABLES, InputFile, input_file
 from critpath.model.identity import NULL, pid_of
 from critpath.model.tables import (
     Copies,
@@ -31,23 +33,21 @@ __all__ = ["read_trace"]
 _ENVIRONMENT_RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 
 
-def read_trace(path: Path) -> Trace:
-    """Read one export whole; the input is opened read-only and nothing is written beside it.
+def read_trace(given: InputFile | Path) -> Trace:
+    """Read one input whole; it is opened read-only and nothing is written beside it.
 
     Raises:
         InputError: the input is missing, damaged, or not an Nsight Systems export.
     """
-    reader = SqliteReader(path)
-    try:
-        return _trace(reader, path)
-    finally:
-        reader.close()
+    given = given if isinstance(given, InputFile) else input_file(given)
+    with opened(given) as reader:
+        return _trace(reader, given)
 
 
-def _trace(reader: TableReader, path: Path) -> Trace:
+def _trace(reader: TableReader, given: InputFile) -> Trace:
     rows = reader.row_counts()
-    _check_is_export(set(rows), path)
-    metadata = read_metadata(reader, path=str(path), kind="sqlite", size_bytes=path.stat().st_size)
+    _check_is_export(set(rows), given.path)
+    metadata = read_metadata(reader, path=label(given.path), kind=given.kind, size_bytes=size_bytes(given))
     strings = _strings(reader)
     kernels = read_table(Kernels, reader, strings)
     copies = read_table(Copies, reader, strings)
@@ -85,11 +85,11 @@ def _trace(reader: TableReader, path: Path) -> Trace:
 
 
 def _check_is_export(tables: set[str], path: Path) -> None:
-    known = {name for names in EXPORT_TABLES.values() for name in names} | set(EXPECTED_TABLES)
-    if "StringIds" not in tables and not known & tables:
+    known = {name for names in EXPORT_TABLES.values() for name in names} | set(EXPECTED_TABLES) | set(SENTINEL_TABLES)
+    if not known & tables:
         raise InputError(
             "the database holds none of Nsight Systems' tables",
-            where=str(path),
+            where=label(path),
             meaning="It is SQLite, but no profile: nothing can be said of a run.",
             remedy="Give a file made with `nsys export --type sqlite report.nsys-rep`.",
         )

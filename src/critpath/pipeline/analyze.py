@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from critpath.base.errors import SelectionError
+from critpath.ingest.source import InputFile, find_inputs, input_file
 from critpath.model.report import Report
 from critpath.pipeline.inputs import InputSummary, UnitSummary, summarise_input
 from critpath.pipeline.options import Options
@@ -13,17 +14,20 @@ from critpath.pipeline.reduce import report_of
 
 __all__ = ["analyze"]
 
+Input = str | Path | InputFile
+"""An input as callers name it."""
+
 _RANGES_TOLD = 5
 _LONGEST_TOLD = 60
 
 
 def analyze(
-    paths: Sequence[Path], options: Options | None = None, *, progress: Callable[[int, int], None] | None = None
+    inputs: Sequence[Input], options: Options | None = None, *, progress: Callable[[int, int], None] | None = None
 ) -> Report:
-    """The report of one or several exports.
+    """The report of one or several inputs.
 
     Args:
-        paths: existing inputs, as `ingest.source.find_inputs` gives them.
+        inputs: files and folders of any kind; one that doesn't exist becomes a failed row.
         options: how to analyse.
         progress: called with (inputs done, inputs in all) after each.
 
@@ -32,14 +36,28 @@ def analyze(
         SelectionError: what was asked for selects nothing in any input.
     """
     chosen = options or Options()
+    files = _files(inputs)
     summaries = []
-    for i, path in enumerate(paths):
-        summaries.append(summarise_input(path, i, chosen))
+    for i, file in enumerate(files):
+        summaries.append(summarise_input(file, i, chosen))
         if progress is not None:
-            progress(i + 1, len(paths))
+            progress(i + 1, len(files))
     _refuse_unreadable(summaries)
     _refuse_empty_selection(summaries, chosen)
     return report_of(summaries, chosen)
+
+
+def _files(inputs: Sequence[Input]) -> list[InputFile]:
+    """The inputs, with folders of inputs looked into."""
+    found: list[InputFile] = []
+    for given in inputs:
+        if isinstance(given, InputFile):
+            found.append(given)
+        elif Path(given).exists():
+            found.extend(find_inputs([str(given)]))
+        else:
+            found.append(input_file(Path(given)))
+    return found
 
 
 def _refuse_unreadable(summaries: Sequence[InputSummary]) -> None:

@@ -6,14 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from pathlib import Path
 
 import numpy as np
 
 from critpath.base.errors import CritpathError
 from critpath.base.grouping import group_rows
 from critpath.base.intervals import I64, Intervals
+from critpath.ingest.label import label
 from critpath.ingest.schema import EXPECTED_TABLES
+from critpath.ingest.source import InputFile
 from critpath.ingest.trace import read_trace
 from critpath.model.identity import NULL, UnitKey, pid_of
 from critpath.model.trace import Gpu, Source, Trace, UnitTrace
@@ -112,23 +113,23 @@ class InputSummary:
     notes: tuple[str, ...] = ()
 
 
-def summarise_input(path: Path, report: int, options: Options) -> InputSummary:
+def summarise_input(given: InputFile, report: int, options: Options) -> InputSummary:
     """Read and analyse one input; an unreadable one becomes a row with its error, unless the user was strict.
 
     Raises:
         CritpathError: the input can't be read, and `options.strict` is set.
     """
     try:
-        trace, damage = without_damage(read_trace(path))
+        trace, damage = without_damage(read_trace(given))
     except CritpathError as error:
         if options.strict:
             raise
-        return InputSummary(path=str(path), error=error)
+        return InputSummary(path=label(given.path), error=error)
     places = {(key.process, key.device) for key in unit_keys(trace, report)} | damage.devices()
     keys = [UnitKey(report, process, device) for process, device in sorted(places)]
     units = tuple(_unit_summary(trace, damage, key, keys, options) for key in keys)
     return InputSummary(
-        path=str(path),
+        path=label(given.path),
         source=trace.source,
         units=_with_shared_gpus(units),
         processes=_processes(trace),
