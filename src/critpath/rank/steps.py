@@ -50,6 +50,8 @@ class Steps:
             steps begin with the first compute op that they launched.
         confidence: high, medium or low.
         declared: whether the user said that this is the step.
+        unlike: (place, times) of steps that hold that many times the kernels of the median one: other work than the
+            rest, known for anchors on the device timeline only.
     """
 
     kind: str
@@ -60,6 +62,7 @@ class Steps:
     marks_ns: I64 | None = None
     confidence: str = "high"
     declared: bool = False
+    unlike: tuple[tuple[int, float], ...] = ()
 
     def __len__(self) -> int:
         return len(self.labels)

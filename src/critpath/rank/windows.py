@@ -142,6 +142,8 @@ def step_windows(
     dropped: dict[int, str] = {}
     for i in np.flatnonzero(begin == NULL).tolist():
         dropped[i] = "no compute op was launched in it"
+    for i, times in steps.unlike:
+        dropped[i] = f"it holds {times:.2f} times as many kernels as the median step: other work than the rest"
     following = np.append(begin[1:], NULL) if len(steps) else begin
     if scope == "period" and len(steps) > 1:
         end = following

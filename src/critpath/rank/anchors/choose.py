@@ -1,7 +1,7 @@
 """Which anchor the windows of a unit come from, and which second one checks them.
 
-NVTX ranges come first, then collectives, optimizer kernels and the kernel sequence. Where the optimizer runs once in
-a whole number of a collective's periods, these are microbatches and the optimizer's period is the step.
+NVTX ranges come first, then collectives, optimizer kernels and the kernel sequence. Where they tell different steps the
+optimizer's is taken, and without one the longer that the other is nested in: collectives recur in microbatches too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from critpath.model.identity import NULL
 from critpath.model.trace import UnitTrace
 from critpath.rank.anchors.cross_check import CrossCheck, cross_check
 from critpath.rank.anchors.device import collective_period, kernel_sequence_period, optimizer_period
-from critpath.rank.anchors.periods import Period
+from critpath.rank.anchors.periods import Period, longest
 from critpath.rank.anchors.sequence import KernelSequence, kernel_sequence
 from critpath.rank.launches import Launches
 from critpath.rank.occupancy import KernelClasses
@@ -30,6 +30,7 @@ _FINDERS: dict[str, Callable[[KernelSequence], Period | None]] = {
     "optimizer": optimizer_period,
     "kernel-sequence": kernel_sequence_period,
 }
+_SAME = 0.05
 _CHECKED_BY = ("optimizer", "collective", "kernel-sequence")
 """Which second anchor is asked first: only an update of the parameters tells a step from its microbatches."""
 
@@ -51,16 +52,22 @@ class _DevicePeriods:
         return self._found[kind]
 
     def chosen(self) -> tuple[str, Period] | None:
-        """The best kind with a period that may be the step."""
-        for kind in _FINDERS:
-            period = self.of(kind)
-            if period is None or not period.is_step:
-                continue
-            updates = self.of("optimizer")
-            if kind == "collective" and updates and updates.is_step and _is_multiple(updates, period):
-                return "optimizer", updates
-            return kind, period
-        return None
+        """The best kind with a period that may be the step, unless another kind's shows that to be a part of one."""
+        steps = {kind: period for kind in _FINDERS if (period := self.of(kind)) and period.is_step}
+        if not steps:
+            return None
+        kind = next(iter(steps))
+        updates = steps.get("optimizer")
+        if updates and not _is_same(updates, steps[kind]):
+            kind = "optimizer"
+        if updates:
+            return kind, steps[kind]
+        # Without an update of parameters in sight, collectives alone don't tell a step from its microbatches.
+        whole = longest(self.sequence, list(steps.values()))
+        agreeing = [k for k, period in steps.items() if whole and _is_same(period, whole)]
+        if not whole or agreeing == ["collective"]:
+            return None
+        return agreeing[0], steps[agreeing[0]]
 
     def name_of(self, period: Period) -> str:
         """Name of the kernel that marks most of the periods."""
@@ -93,10 +100,8 @@ def anchored_windows(
     return replace(windows, cross_check=_second_opinion(device, windows))
 
 
-def _is_multiple(long: Period, short: Period) -> bool:
-    """Whether one period is two or more whole times the other."""
-    ratio = long.median_ns / short.median_ns
-    return round(ratio) >= 2 and abs(ratio / round(ratio) - 1) <= 0.1
+def _is_same(one: Period, other: Period) -> bool:
+    return abs(one.median_ns / other.median_ns - 1) <= _SAME
 
 
 def _as_steps(device: _DevicePeriods, kind: str, period: Period) -> Steps:
@@ -114,6 +119,7 @@ def _as_steps(device: _DevicePeriods, kind: str, period: Period) -> Steps:
         ends_ns=np.append(starts[1:], OPEN_END_NS),
         marks_ns=marks_ns,
         confidence=period.confidence,
+        unlike=period.unlike,
     )
 
 

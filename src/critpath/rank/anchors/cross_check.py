@@ -20,7 +20,7 @@ _SAME_PCT = 5.0
 """Above this difference a second anchor tells another step."""
 _FRACTION_PCT = 2.0
 """How closely a period must be a whole fraction of the step."""
-_IN_MOST = 0.8
+_LOCKED = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,8 @@ def cross_check(kind: str, marks_ns: I64, starts_ns: I64, ends_ns: I64, period_n
         return None
     if median_ns <= period_ns:
         times = round(period_ns / median_ns)
-        held = np.searchsorted(marks_ns, starts_ns + period_ns) - np.searchsorted(marks_ns, starts_ns)
-        # Any period is nearly a fraction of a far longer one: only marks counted in each window tell.
-        ratio = float(times) if times == 1 or (held == times).mean() >= _IN_MOST else 1.0
+        # Any short period is nearly a fraction of a far longer one; a nested one also keeps its place in the windows.
+        ratio = float(times) if times == 1 or _phase_lock(marks_ns, starts_ns, median_ns) >= _LOCKED else 1.0
     else:
         ratio = 1.0 / round(median_ns / period_ns)
     difference_pct = (median_ns * ratio / period_ns - 1.0) * 100.0
@@ -82,3 +81,13 @@ def _median_period_ns(marks_ns: I64, start_ns: int, end_ns: int) -> int:
     inside = marks_ns[(marks_ns >= start_ns) & (marks_ns <= end_ns)]
     distances = np.diff(inside if inside.size > 2 else marks_ns)
     return int(np.median(distances)) if distances.size else 0
+
+
+def _phase_lock(marks_ns: I64, starts_ns: I64, median_ns: int) -> float:
+    """How constant the time from a window's start to the next mark is, over the period: 1 constant, 0 anything."""
+    following = np.searchsorted(marks_ns, starts_ns)
+    known = following < marks_ns.size
+    if not known.any():
+        return 0.0
+    phase = (marks_ns[following[known]] - starts_ns[known]) / median_ns
+    return float(np.abs(np.exp(2j * np.pi * phase).mean()))

@@ -60,16 +60,22 @@ def kernel_sequence_period(sequence: KernelSequence) -> Period | None:
         return None
     stream = sequence.stream[compute]
     places = compute[stream == np.bincount(stream).argmax()]
-    series: dict[int, tuple[float, I64]] = {}
+    found: list[Period] = []
+    # Launch shapes follow the data: they are asked only where names, which don't, tell no step.
     for codes in (sequence.name, sequence.shape):
+        series: dict[int, tuple[float, I64]] = {}
         for gram in _GRAMS:
             for uneven, marks in _regular_series(codes[places], gram, places):
                 known = series.get(marks.size)
                 if known is None or uneven < known[0]:
                     series[marks.size] = (uneven, marks)
-    rarest = [series[count][1] for count in sorted(series)[:_MOST_SERIES]]
-    found = [period_of(sequence, marks, compute_before) for marks in rarest]
-    return longest(sequence, [period for period in found if period])
+        rarest = [series[count][1] for count in sorted(series)[:_MOST_SERIES]]
+        periods = (period_of(sequence, marks, compute_before) for marks in rarest)
+        found.extend(period for period in periods if period)
+        best = longest(sequence, found)
+        if best and best.is_step:
+            return best
+    return longest(sequence, found)
 
 
 def _kinds(sequence: KernelSequence, places: I64) -> Iterator[I64]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from critpath.base.intervals import I64
 from critpath.base.stats import relative_spread
-from critpath.rank.anchors.sequence import KernelSequence, packed_codes
+from critpath.rank.anchors.sequence import MATERIAL_UPDATE, KernelSequence, packed_codes
 
 __all__ = ["Period", "PeriodConfidence", "longest", "period_of"]
 
@@ -28,7 +28,9 @@ PeriodConfidence = Literal["high", "medium", "low"]
 FEWEST_PERIODS = 3
 _MAX_TIME_SPREAD = 0.35
 _MAX_KERNEL_SPREAD = 0.10
-_MAX_ODD_SHARE = 0.25
+_MAX_ODD_SHARE = 0.34
+_MAX_ODD_SHARE_UPDATING = 0.45
+"""Evaluations between steps make odd periods; where parameters are updated, fewer alike ones are proof enough."""
 _ODD = 0.20
 _MIN_COVERAGE = 0.5
 _MIN_COVERAGE_UPDATING = 0.2
@@ -43,7 +45,9 @@ _MIN_NESTED = 0.3
 _GRAM = 4
 _SHORTEST_LAG = 4
 _LAGS = 3
-_MATERIAL_EXTRA = 0.003
+_MATERIAL_EXTRA = 0.001
+_CLEARLY_SHORTER = 0.6
+_ALIKE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class Period:
         marks: places in the sequence, shape (n + 1,).
         median_ns: median distance of marks.
         spread: relative robust spread of the distances.
+        unlike: for each period how many times the median period's compute kernels it holds, where that is far from 1.
         stability: share of kernels that a median period has in common with the mean of all.
         confidence: how sure it is that the unit is a training step.
     """
@@ -62,6 +67,7 @@ class Period:
     median_ns: int
     spread: float
     stability: float
+    unlike: tuple[tuple[int, float], ...]
     confidence: PeriodConfidence
 
     @property
@@ -85,9 +91,10 @@ def period_of(sequence: KernelSequence, marks: I64, compute_before: I64) -> Peri
     kernels = np.diff(compute_before[marks])
     median_ns, median_kernels = int(np.median(lengths)), float(np.median(kernels))
     least = _FEWEST_KERNELS_SHORT if median_ns < _SHORT_NS else _FEWEST_KERNELS
-    if median_kernels < least or not _is_regular(lengths, kernels):
-        return None
     updates = _share_with(sequence.optimizer, marks) >= _IN_MOST
+    odd_allowed = _MAX_ODD_SHARE_UPDATING if updates else _MAX_ODD_SHARE
+    if median_kernels < least or not _is_regular(lengths, kernels, odd_allowed):
+        return None
     covered = int(times[-1] - times[0]) / sequence.span_ns
     if covered < (_MIN_COVERAGE_UPDATING if updates else _MIN_COVERAGE):
         return None
@@ -97,10 +104,15 @@ def period_of(sequence: KernelSequence, marks: I64, compute_before: I64) -> Peri
     spread = relative_spread(lengths)
     if updates:
         confidence: PeriodConfidence = "high" if spread <= 0.1 and stability >= 0.95 else "medium"
+    elif sequence.optimizer.any():
+        # Where parameters are updated at all, what recurs without an update is a microbatch, a layer or an evaluation.
+        confidence = "low"
     else:
         trains = _share_with(sequence.backward, marks) >= _IN_MOST
         confidence = "medium" if trains and _repeats_inside(sequence, marks, kernels) else "low"
-    return Period(marks, median_ns, spread, stability, confidence)
+    times = kernels / median_kernels
+    unlike = tuple((i, float(times[i])) for i in np.flatnonzero(np.abs(times - 1) > _ODD).tolist())
+    return Period(marks, median_ns, spread, stability, unlike, confidence)
 
 
 def longest(sequence: KernelSequence, periods: list[Period]) -> Period | None:
@@ -108,25 +120,37 @@ def longest(sequence: KernelSequence, periods: list[Period]) -> Period | None:
 
     Of periods that may be steps the longest wins, for layers and microbatches recur inside a step. A long period that
     adds next to nothing of its own to the shorter ones it consists of is no step: a log line or an evaluation makes
-    every tenth step differ, and ten steps recur too.
+    every tenth step differ, and ten steps recur too. What is nested fits a whole number of times: a longest period that
+    is no whole number of a shorter one leaves both in doubt.
     """
-    steps = [p for p in periods if p.is_step]
-    ordered = sorted(steps or periods, key=lambda p: -p.median_ns)
-    for place, period in enumerate(ordered):
-        shorter = (p for p in ordered[place + 1 :] if p.median_ns < 0.6 * period.median_ns)
-        if not any(_only_groups(sequence, period, other) for other in shorter):
-            return period
+    for candidates in ([p for p in periods if p.is_step], periods):
+        for period in sorted(candidates, key=lambda p: -p.median_ns):
+            shorter = [p for p in periods if p.median_ns < _CLEARLY_SHORTER * period.median_ns]
+            if any(_only_groups(sequence, period, p) for p in shorter):
+                continue
+            if not all(_times_nested(period, p) for p in shorter if p.is_step):
+                return None
+            alike = [p for p in candidates if abs(p.median_ns / period.median_ns - 1) <= _ALIKE]
+            # Of marks of one period those win that were never missed.
+            return max(alike, key=lambda p: (p.marks.size, -p.spread))
     return None
 
 
-def _is_regular(lengths_ns: I64, kernels: I64) -> bool:
+def _times_nested(long: Period, short: Period) -> int:
+    """How many of the short periods begin in most of the long ones, two or more; 0 where their number varies."""
+    held = np.diff(np.searchsorted(short.marks, long.marks))
+    times = int(np.median(held))
+    return times if times >= 2 and float((held == times).mean()) >= 1.0 - _MAX_ODD_SHARE_UPDATING else 0
+
+
+def _is_regular(lengths_ns: I64, kernels: I64, odd_allowed: float) -> bool:
     """Distances that agree in time and, closer, in kernels; a few odd ones are a run's own."""
     middle = float(np.median(kernels))
     odd = float((np.abs(kernels - middle) > _ODD * middle).mean())
     return bool(
         relative_spread(lengths_ns) <= _MAX_TIME_SPREAD
         and relative_spread(kernels) <= _MAX_KERNEL_SPREAD
-        and odd <= max(_MAX_ODD_SHARE, 1.0 / kernels.size)
+        and odd <= odd_allowed
     )
 
 
@@ -164,10 +188,10 @@ def _repeats_inside(sequence: KernelSequence, marks: I64, kernels: I64) -> bool:
     stream = sequence.stream[inside][compute]
     if not stream.size:
         return False
-    shape = sequence.shape[inside][compute][stream == np.bincount(stream).argmax()]
-    if shape.size < 3 * _SHORTEST_LAG:
+    name = sequence.name[inside][compute][stream == np.bincount(stream).argmax()]
+    if name.size < 3 * _SHORTEST_LAG:
         return False
-    gram = packed_codes(*(shape[i : shape.size - _GRAM + 1 + i] for i in range(_GRAM)))
+    gram = packed_codes(*(name[i : name.size - _GRAM + 1 + i] for i in range(_GRAM)))
     order = np.argsort(gram, kind="stable")
     lag = np.diff(order)[np.diff(gram[order]) == 0]
     lag = lag[(lag >= _SHORTEST_LAG) & (lag <= gram.size // 2)]
@@ -177,9 +201,9 @@ def _repeats_inside(sequence: KernelSequence, marks: I64, kernels: I64) -> bool:
 
 def _only_groups(sequence: KernelSequence, long: Period, short: Period) -> bool:
     """Whether the long period is a whole number of the short ones and adds next to nothing that they lack."""
-    times = round(long.median_ns / short.median_ns)
+    times = _times_nested(long, short)
     inner = short.marks[(short.marks >= long.marks[0]) & (short.marks <= long.marks[-1])]
-    if times < 2 or abs(long.median_ns / (times * short.median_ns) - 1) > 0.1 or inner.size < FEWEST_PERIODS:
+    if not times or inner.size < FEWEST_PERIODS:
         return False
     held = slice(int(inner[0]), int(inner[-1]))
     period = np.repeat(np.arange(inner.size - 1), np.diff(inner))
@@ -190,7 +214,6 @@ def _only_groups(sequence: KernelSequence, long: Period, short: Period) -> bool:
     what[pair] = name
     present = np.bincount(what, minlength=sequence.names) / (inner.size - 1)
     extra = present[name] <= (1.0 / times + 1.0) / 2
-    if sequence.optimizer[held][extra].any():
-        return False
     work = sequence.duration_ns[held]
-    return float(work[extra].sum()) < _MATERIAL_EXTRA * float(work.sum())
+    updates = float(work[extra & sequence.optimizer[held]].sum())
+    return updates < MATERIAL_UPDATE * work.sum() and float(work[extra].sum()) < _MATERIAL_EXTRA * work.sum()

@@ -14,7 +14,10 @@ from critpath.rank.anchors.spellings import Spellings
 from critpath.rank.launches import Launches
 from critpath.rank.occupancy import KernelClasses
 
-__all__ = ["KernelSequence", "kernel_sequence", "packed_codes"]
+__all__ = ["MATERIAL_UPDATE", "KernelSequence", "kernel_sequence", "packed_codes"]
+
+MATERIAL_UPDATE = 5e-4
+"""Share of a unit's work below which kernels with an optimizer's name are more likely something else."""
 
 Mask = npt.NDArray[np.bool_]
 
@@ -30,7 +33,8 @@ class KernelSequence:
         name: dense id of the name in [0, names).
         shape: dense id of name, grid and block in [0, shapes).
         stream: dense id of (context, stream).
-        communication, optimizer, backward: what the name says; see `Spellings.is_backward`.
+        communication, backward: what the name says; see `Spellings.is_backward`.
+        optimizer: whether it updates parameters, by its name; none where such kernels do next to no work (P20).
         span_ns: from the first start to the last end.
     """
 
@@ -67,6 +71,9 @@ def kernel_sequence(unit: UnitTrace, launched: Launches, classes: KernelClasses)
     spellings = Spellings.bundled()
     backward = np.array([spellings.is_backward(unit.strings[i]) for i in kernels.name[first].tolist()], np.bool_)
     optimizer = classes.rows_where(lambda c: c.family == "optimizer")
+    work = kernels.durations_ns
+    if work[optimizer].sum() < MATERIAL_UPDATE * work.sum():
+        optimizer = np.zeros_like(optimizer)
     name = name.astype(np.int64)[order]
     ends = kernels.end_ns[order]
     starts = starts[order]
