@@ -54,8 +54,8 @@ TABLES: Mapping[str, str] = {
         overheadType I!""",
     "PROFILER_OVERHEAD": """start I! end I! globalTid I nameId I! overheadType I! >=2025.5 correlationId I <2022.1
         returnValue I! <2025.5""",
-    "NVTX_EVENTS": """start I! end I eventType I! rangeId I category I color I text T globalTid I endGlobalTid I textId I
-        domainId I uint64Value I jsonText T binaryData T >=2025.1""",
+    "NVTX_EVENTS": """start I! end I eventType I! rangeId I category I color I text T globalTid I endGlobalTid I
+        textId I domainId I uint64Value I jsonText T binaryData T >=2025.1""",
     "DIAGNOSTIC_EVENT": "timestamp I! timestampType I! source I! severity I! text T! globalPid I",
     "PROCESSES": "globalPid I pid I name T",
     "MPI_RANKS": "globalTid I! rank I!",
@@ -168,9 +168,9 @@ class Export:
         """Write the file and give its path."""
         with closing(sqlite3.connect(path, isolation_level=None)) as database:
             database.execute("BEGIN")
-            for text, number in self.strings.items():
-                self.rows.setdefault("StringIds", []).append({"id": number, "value": text})
-            for table, rows in self.rows.items():
+            own: list[Row] = [{"id": number, "value": text} for text, number in self.strings.items()]
+            texts = {"StringIds": [*own, *self.rows.get("StringIds", [])]} if own or "StringIds" in self.rows else {}
+            for table, rows in (self.rows | texts).items():
                 self._write(database, table, rows)
             for statement in self.statements:
                 database.execute(statement)

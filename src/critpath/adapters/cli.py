@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 from cyclopts import App, CycloptsError
 
@@ -52,6 +53,8 @@ def run(words: Sequence[str] | None = None) -> int:
     """
     try:
         result = app()(words, exit_on_error=False, print_error=False, result_action="return_value")
+        # What waits in the buffer may meet a closed pipe; that must happen here, not while Python exits.
+        sys.stdout.flush()
     except CritpathError as error:
         print_error(error)
         return COULD_NOT_RUN
@@ -62,6 +65,9 @@ def run(words: Sequence[str] | None = None) -> int:
         # Whoever read our output has enough of it; Python must not complain about that while it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        print_note("critpath: interrupted")
+        return COULD_NOT_RUN
     except Exception:
         traceback.print_exc()
         print_note("critpath: this is a fault of critpath, not of your capture; please report the lines above")
@@ -71,6 +77,9 @@ def run(words: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """Entry point of the `critpath` program."""
+    if isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.encoding.lower().startswith("utf"):
+        # JSON is UTF-8 wherever it is written, and the report's bars and signs fit into no smaller set.
+        sys.stdout.reconfigure(encoding="utf-8")
     sys.exit(run())
 
 

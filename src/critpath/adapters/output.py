@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from critpath.base.errors import CritpathError, OptionError
 from critpath.model.report import Report
 from critpath.render.text import WIDTH, rendering, text
+from critpath.render.words import printable
 
 __all__ = ["Format", "print_error", "print_note", "print_report", "print_result", "progress", "write_report"]
 
@@ -37,13 +38,13 @@ def print_result(line: str) -> None:
 
 
 def print_note(line: str) -> None:
-    """A message beside the result, on stderr."""
-    sys.stderr.write(line + "\n")
+    """A message beside the result, on stderr; it may quote foreign text, whose control characters are replaced."""
+    sys.stderr.write("\n".join(map(printable, line.split("\n"))) + "\n")
 
 
 def print_error(error: CritpathError) -> None:
     """The four parts of an error, on stderr."""
-    sys.stderr.write(f"critpath: {error}\n")
+    print_note(f"critpath: {error}")
 
 
 @contextmanager

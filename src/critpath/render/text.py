@@ -5,6 +5,7 @@ Everything is taken from the report as it is; nothing is computed here but width
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from io import StringIO
@@ -16,7 +17,7 @@ from rich.text import Text
 
 from critpath.model.report import Report, Unit
 from critpath.model.values import Stat, figure, percent
-from critpath.render.words import bar, count, printable, shortened, size
+from critpath.render.words import bar, count, shortened, size
 
 __all__ = ["WIDTH", "rendering", "text"]
 
@@ -25,6 +26,9 @@ WIDTH = 80
 
 _BAR = 16
 _UNITS_LISTED = 16
+_LONGEST_NAME = 60
+_LONGEST_PARAGRAPH = 480
+_RANK = re.compile(r"units\[(\d+)\]\.rank")
 
 
 def text(report: Report) -> str:
@@ -54,7 +58,7 @@ def _labelled(label: str, body: str, style: str = "") -> Table:
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=8, style="bold")
     grid.add_column(ratio=1, overflow="fold")
-    grid.add_row(label, Text(printable(body), style=style))
+    grid.add_row(label, Text(shortened(body, _LONGEST_PARAGRAPH), style=style))
     return grid
 
 
@@ -79,8 +83,8 @@ def _unit_table(units: list[Unit]) -> Table:
             c.exposed_ms,
             b.device_idle.mean_ms,
         )
-        where = f"pid {unit.pid}:{unit.device} {printable(unit.host or '')}"
-        table.add_row(_name(unit), str(w.n), *map(figure, times), Text(where))
+        where = f"pid {unit.pid}:{unit.device} {unit.host or ''}"
+        table.add_row(_name(unit), str(w.n), *map(figure, times), Text(shortened(where, _LONGEST_NAME)))
     if len(units) > _UNITS_LISTED:
         table.add_row(f"… {len(units) - _UNITS_LISTED} more", *[""] * 7)
     return table
@@ -90,8 +94,9 @@ def _unit(unit: Unit) -> list[RenderableType]:
     b, w = unit.budget, unit.window
     if b is None or w is None:
         return []
-    who = f"{_name(unit)}, pid {unit.pid}, device {unit.device}" + (f", {unit.gpu}" if unit.gpu else "")
-    heading = f"Budget of {who}; n = {w.n}, anchor {w.anchor.kind} {w.anchor.text!r}"
+    gpu = f", {shortened(unit.gpu, _LONGEST_NAME)}" if unit.gpu else ""
+    anchor = f"anchor {w.anchor.kind} '{shortened(w.anchor.text, _LONGEST_NAME)}'"
+    heading = f"Budget of {_name(unit)}, pid {unit.pid}, device {unit.device}{gpu}; n = {w.n}, {anchor}"
     whole = b.iteration.mean_ms
     table = Table(box=None, padding=(0, 1), pad_edge=False, show_header=True)
     table.add_column("", no_wrap=True)
@@ -106,7 +111,7 @@ def _unit(unit: Unit) -> list[RenderableType]:
         ("  device idle", b.device_idle, "red"),
     ):
         table.add_row(label, Text(bar(value.mean_ms / whole, _BAR), style=style), figure(value.mean_ms), _range(value))
-    parts: list[RenderableType] = [Text(printable(heading), style="bold"), Padding(table, (0, 0, 0, 2))]
+    parts: list[RenderableType] = [Text(heading, style="bold"), Padding(table, (0, 0, 0, 2))]
     parts += [Padding(Text(line), (0, 0, 0, 2)) for line in _details(unit)]
     return parts
 
@@ -153,6 +158,7 @@ def _details(unit: Unit) -> Iterable[str]:
 def _problems(report: Report) -> list[RenderableType]:
     lines = [f"{i.path}: {i.error}" for i in report.inputs if i.error]
     lines += [f"{u.id}: {u.error}" for u in report.units if u.error]
+    lines += [f"rank of {_unit_at(e.path, report)}: {e.reason}" for e in report.unavailable if _RANK.fullmatch(e.path)]
     lines += [f"{w.severity}: {' '.join(w.text.split())}" for w in report.capture.warnings]
     lines += [f"absent from input {i}: {tables}" for i, tables in _missing(report)]
     if not lines:
@@ -165,6 +171,11 @@ def _problems(report: Report) -> list[RenderableType]:
     if len(lines) > 8:
         grid.add_row("", f"{len(lines) - 8} more in report.json")
     return [grid]
+
+
+def _unit_at(path: str, report: Report) -> str:
+    match = _RANK.fullmatch(path)
+    return report.units[int(match[1])].id if match else path
 
 
 def _missing(report: Report) -> list[tuple[int, str]]:

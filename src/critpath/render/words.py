@@ -6,6 +6,8 @@ import unicodedata
 
 from rich.cells import cell_len, set_cell_size
 
+from critpath.model.values import figure
+
 __all__ = ["bar", "count", "printable", "shortened", "size"]
 
 _LONGEST = 4000
@@ -18,10 +20,10 @@ def count(value: int | None) -> str:
 
 
 def size(value: int) -> str:
-    """Bytes in the unit that leaves at most three digits before the point; decimal units, as rates have."""
+    """Bytes with three significant digits; decimal units, as rates have."""
     for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if value >= scale:
-            return f"{value / scale:,.3g} {unit}" if value < 1000 * scale else f"{value / scale:,.0f} {unit}"
+            return f"{figure(value / scale)} {unit}"
     return f"{value} B"
 
 
