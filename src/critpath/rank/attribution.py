@@ -1,0 +1,220 @@
+"""Every interval without compute, divided to the nanosecond; the definition is docs/method/absent.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from critpath.base.intervals import I64, Intervals, union
+from critpath.base.walk import LATE, NEVER, RAN, Pieces, Works, walk_back
+from critpath.model.identity import NULL
+from critpath.rank.dependencies import Dependencies
+from critpath.rank.gaps import INSIDE_GRAPH, NO_KERNEL, OPAQUE, ORDINARY, UNKNOWN_ISSUE, Gaps
+from critpath.rank.host_waits import HostWaits
+from critpath.rank.latencies import Latencies
+from critpath.rank.parts import BLOCKING, LAUNCH_STARVED, OPAQUE_GRAPH, STALLED, Parts, joined
+from critpath.rank.process_ops import ProcessOps
+
+__all__ = [
+    "LATE_LAUNCH",
+    "REASONS",
+    "STALL",
+    "STARVED_PARTS",
+    "Attribution",
+    "ProcessFacts",
+    "Surroundings",
+    "attribution",
+    "blocking_labels",
+]
+
+STARVED_PARTS = ("joint_with_producer", "host_wait", "launch_latency", "recoverable")
+"""Labels of launch-starved pieces, by code."""
+
+JOINT, HOST_WAIT, LAUNCH_LATENCY, RECOVERABLE = range(4)
+
+REASONS = (
+    "back_to_back",
+    "unresolved_wait",
+    "uvm",
+    "other_process",
+    "device_full",
+    "inside_graph",
+    "no_next_kernel",
+    "unknown",
+)
+"""Labels of stalled pieces, by code."""
+
+BACK_TO_BACK, UNRESOLVED_WAIT, UVM, OTHER_PROCESS, DEVICE_FULL, INSIDE, NO_NEXT, UNKNOWN = range(8)
+
+LATE_LAUNCH, STALL = "late_launch", "stall"
+"""Classes of blocking pieces in which no op ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFacts:
+    """What is known of one process, for all its units: ops, dependencies, waits of its host threads."""
+
+    ops: ProcessOps
+    known: Dependencies
+    waits: HostWaits
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What else went on around a unit.
+
+    Attributes:
+        migrations: when unified-memory migrations of this device ran.
+        others: when ops of other units ran on the same GPU.
+        communication: when kernels of the communication taxonomy ran on this unit.
+    """
+
+    migrations: Intervals = field(default_factory=Intervals.empty)
+    others: Intervals = field(default_factory=Intervals.empty)
+    communication: Intervals = field(default_factory=Intervals.empty)
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """All time without compute of one unit, whole timeline.
+
+    Attributes:
+        gaps: the intervals.
+        parts: their pieces; they tile the intervals and the time of opaque graphs.
+        labels: meaning of `parts.label`, by bucket code.
+        starved: launch-starved pieces before they were split, one an interval at most: [a, I).
+    """
+
+    gaps: Gaps
+    parts: Parts
+    labels: tuple[tuple[str, ...], ...]
+    starved: Parts
+
+
+def blocking_labels(ops: ProcessOps) -> tuple[str, ...]:
+    """Labels of blocking pieces, by code: the classes of ops, then the two without an op that ran."""
+    return (*ops.classes, LATE_LAUNCH, STALL)
+
+
+def attribution(facts: ProcessFacts, found: Gaps, measured: Latencies, around: Surroundings) -> Attribution:
+    """Divide every interval of one unit.
+
+    Args:
+        facts: ops, dependencies and host waits of its process.
+        found: the unit's intervals.
+        measured: its latencies.
+        around: what else went on.
+    """
+    ops = facts.ops
+    plain = found.kind == ORDINARY
+    pieces = walk_back(
+        Works(ops.start_ns, ops.end_ns, _ready_ns(ops, measured), facts.known.latest),
+        np.where(plain, found.producer, -1),
+        found.start_ns,
+        found.end_ns,
+    )
+    rows = np.flatnonzero(plain)
+    starved = Parts.of(
+        rows, found.start_ns[rows], found.ready_ns[rows], (LAUNCH_STARVED, RECOVERABLE), found.kernel[rows]
+    )
+    labels = blocking_labels(ops)
+    tables = [
+        *_starved(facts, found, pieces, starved),
+        *_blocking(ops, found, pieces, labels),
+        *_stalled(facts, found, measured, around),
+        *_special(found),
+    ]
+    return Attribution(found, joined(*tables), (STARVED_PARTS, labels, REASONS, ("graph",)), starved)
+
+
+def _ready_ns(ops: ProcessOps, measured: Latencies) -> I64:
+    called = ops.called_ns()
+    return np.where(called == NULL, NEVER, called + measured.low_ns)
+
+
+def _starved(facts: ProcessFacts, found: Gaps, pieces: Pieces, starved: Parts) -> tuple[Parts, ...]:
+    """[a, I) by the first that applies: joint, host wait, launch latency, recoverable."""
+    ran = pieces.kind == RAN
+    running = union(pieces.start_ns[ran], np.minimum(pieces.end_ns[ran], found.ready_ns[pieces.interval[ran]]))
+    joint, rest = starved.split(running, JOINT)
+    called = found.called_ns[rest.gap]
+    granted = called + found.latency_ns[rest.gap]
+    waiting, working = _split_by_thread(facts, rest.cut(rest.start_ns, called))
+    latency = rest.cut(called, granted, LAUNCH_LATENCY)
+    held_up = rest.cut(np.maximum(called, granted), rest.end_ns)
+    return joint, waiting, working, latency, held_up
+
+
+def _split_by_thread(facts: ProcessFacts, parts: Parts) -> tuple[Parts, Parts]:
+    """(pieces in which the thread that launched K waited for a device op, the others)."""
+    thread = facts.ops.launching_thread()[parts.op] if len(parts) else parts.op
+    waiting, working = [], []
+    for each in np.unique(thread).tolist():
+        its = facts.waits.where(facts.waits.thread == each)
+        inside, outside = parts.where(thread == each).split(union(its.start_ns, its.end_ns), HOST_WAIT)
+        waiting.append(inside)
+        working.append(outside)
+    nothing = parts.where(np.zeros(len(parts), np.bool_))
+    return joined(nothing, *waiting), joined(nothing, *working)
+
+
+def _blocking(ops: ProcessOps, found: Gaps, pieces: Pieces, labels: tuple[str, ...]) -> tuple[Parts, ...]:
+    """[I, P.end) by the class of what ran, walking back; stalls of copies go to earlier copies of their direction."""
+    stall, late = labels.index(STALL), labels.index(LATE_LAUNCH)
+    gap = pieces.interval
+    ran = ops.class_index[pieces.work] if gap.size else gap
+    label = np.where(pieces.kind == RAN, ran, np.where(pieces.kind == LATE, late, stall))
+    told = Parts.of(
+        gap, np.maximum(pieces.start_ns, found.ready_ns[gap]), pieces.end_ns, (BLOCKING, label), pieces.work
+    )
+    rows = np.flatnonzero(found.kind == ORDINARY)
+    whole = Parts.of(rows, found.ready_ns[rows], found.done_ns[rows], (BLOCKING, stall), found.producer[rows])
+    _, untold = whole.split(union(told.start_ns, told.end_ns), stall)
+    kept, rest = [told.where(told.label != stall)], told.where(told.label == stall)
+    for direction in [i for i, name in enumerate(ops.classes) if name.startswith("copy_")]:
+        copies = ops.class_index == direction
+        same = copies[rest.op] if len(rest) else np.zeros(0, np.bool_)
+        held, free = rest.where(same).split(union(ops.start_ns[copies], ops.end_ns[copies]), direction)
+        kept += [held, free]
+        rest = rest.where(~same)
+    return *kept, rest, untold
+
+
+def _stalled(facts: ProcessFacts, found: Gaps, measured: Latencies, around: Surroundings) -> tuple[Parts, ...]:
+    """[max(I, P.end), b) by reason: the stream's usual gap, then what else is known."""
+    ops = facts.ops
+    rows = np.flatnonzero(found.kind == ORDINARY)
+    stall = Parts.of(rows, found.done_ns[rows], found.end_ns[rows], (STALLED, UNKNOWN), found.kernel[rows])
+    producer = found.producer[stall.gap]
+    ended = ops.end_ns[np.maximum(producer, 0)] if len(ops) else stall.start_ns
+    usual_end = np.where(producer >= 0, ended + measured.back_to_back_ns, stall.start_ns)
+    usual = stall.cut(stall.start_ns, usual_end, BACK_TO_BACK)
+    rest = stall.cut(usual_end, stall.end_ns)
+    waited = facts.known.order.unknown[rest.op] if len(rest) else np.zeros(0, np.bool_)
+    tables = [usual, rest.where(waited, UNRESOLVED_WAIT)]
+    rest = rest.where(~waited)
+    for spans, reason in (
+        (around.migrations, UVM),
+        (around.others, OTHER_PROCESS),
+        (around.communication, DEVICE_FULL),
+    ):
+        held, rest = rest.split(spans, reason)
+        tables.append(held)
+    return *tables, rest
+
+
+def _special(found: Gaps) -> tuple[Parts, ...]:
+    """Intervals that are one piece, and the time in which opaque graphs ran."""
+    tables = []
+    for kind, bucket, label in (
+        (UNKNOWN_ISSUE, STALLED, UNKNOWN),
+        (INSIDE_GRAPH, STALLED, INSIDE),
+        (NO_KERNEL, STALLED, NO_NEXT),
+        (OPAQUE, OPAQUE_GRAPH, 0),
+    ):
+        rows = np.flatnonzero(found.kind == kind)
+        tables.append(Parts.of(rows, found.start_ns[rows], found.end_ns[rows], (bucket, label), found.kernel[rows]))
+    graphs = found.graphs
+    tables.append(Parts.of(np.full(len(graphs), -1, np.int64), graphs.starts_ns, graphs.ends_ns, (OPAQUE_GRAPH, 0)))
+    return tuple(tables)

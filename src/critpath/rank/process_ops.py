@@ -1,0 +1,183 @@
+"""All device ops of one process in one table: what dependencies are resolved over.
+
+Edges cross devices within a process, so one process is resolved as a whole and its units are analysed from that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from critpath.base.grouping import group_rows
+from critpath.base.intervals import I64, Intervals
+from critpath.model.identity import NULL, join_index
+from critpath.model.tables import Copies, CopyKind, DeviceOps, Kernels, RuntimeCalls
+from critpath.model.taxonomy import Taxonomy
+from critpath.model.trace import Strings, Trace
+from critpath.rank.occupancy import kernel_classes
+
+__all__ = ["COMPUTE", "GRAPH", "MEMSET", "ProcessOps", "process_ops"]
+
+COMPUTE, MEMSET, GRAPH = "compute", "memset", "graph"
+
+_COPY_CLASSES = {
+    CopyKind.H2D: "copy_h2d",
+    CopyKind.D2H: "copy_d2h",
+    CopyKind.D2D: "copy_d2d",
+    CopyKind.P2P: "copy_p2p",
+    3: "copy_h2d",
+    4: "copy_d2h",
+    5: "copy_d2d",
+    6: "copy_d2d",
+    7: "copy_d2d",
+}
+"""Class of a copy by its kind; arrays live on the device."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessOps:
+    """Device ops of a process, ordered by (stream, start), each array of shape (n,). Migrations are left out.
+
+    Attributes:
+        start_ns, end_ns: device time.
+        device, context, stream: where it ran.
+        queue: dense number of (context, stream), in [0, len(queues)).
+        queues: (context, stream) of each queue.
+        correlation: correlation id; 0 or NULL without one.
+        call: row of `calls` that issued it, -1 where that is not captured.
+        class_index: entry of `classes`.
+        classes: classes of operations, as the report names them; `compute` is entry 0.
+        compute: whether it is a compute op.
+        communication: whether it is a kernel of the communication taxonomy.
+        graph_node: whether it ran inside a graph that was traced by node.
+        name: string id of a kernel's name, NULL for others.
+        migrations: when unified-memory migrations ran, by device.
+        calls: API calls of the process.
+    """
+
+    start_ns: I64
+    end_ns: I64
+    device: I64
+    context: I64
+    stream: I64
+    queue: I64
+    queues: tuple[tuple[int, int], ...]
+    correlation: I64
+    call: I64
+    class_index: I64
+    classes: tuple[str, ...]
+    compute: npt.NDArray[np.bool_]
+    communication: npt.NDArray[np.bool_]
+    graph_node: npt.NDArray[np.bool_]
+    name: I64
+    migrations: dict[int, Intervals]
+    calls: RuntimeCalls
+    strings: Strings
+
+    def __len__(self) -> int:
+        return int(self.start_ns.size)
+
+    def class_of(self, label: str) -> int:
+        """Entry of a class, -1 where the process has no op of it."""
+        return self.classes.index(label) if label in self.classes else -1
+
+    def called_ns(self) -> I64:
+        """Start of each op's API call [ns], NULL where that is not captured."""
+        return self._of_call(self.calls.start_ns)
+
+    def returned_ns(self) -> I64:
+        """End of each op's API call [ns], NULL where that is not captured."""
+        return self._of_call(self.calls.end_ns)
+
+    def launching_thread(self) -> I64:
+        """Thread of each op's API call, NULL where that is not captured."""
+        return self._of_call(self.calls.thread)
+
+    def _of_call(self, column: I64) -> I64:
+        if not column.size:
+            return np.full(len(self), NULL, np.int64)
+        return np.where(self.call >= 0, column[np.maximum(self.call, 0)], NULL)
+
+
+def process_ops(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessOps:
+    """The ops of one process, classified and joined to their calls.
+
+    Args:
+        trace: without damaged records.
+        process: process key.
+        taxonomy: how kernel names are read.
+    """
+    kernels = trace.kernels.where(trace.kernels.process == process)
+    copies = trace.copies.where(trace.copies.process == process)
+    memsets = trace.memsets.where(trace.memsets.process == process)
+    graphs = trace.graph_launches.where(trace.graph_launches.process == process)
+    moved = np.isin(copies.kind, CopyKind.UVM)
+    migrations = {d: copies.where(moved & (copies.device == d)).union() for d in set(copies.device[moved].tolist())}
+    copies = copies.where(~moved)
+    calls = trace.runtime_calls.where(trace.runtime_calls.process == process)
+    classes, kernel_index, communication = _kernel_index(kernels, trace.strings, taxonomy)
+    copy_index = _copy_index(copies, classes)
+    fills = np.full(len(memsets), _entry(classes, MEMSET), np.int64)
+    whole = np.full(len(graphs), _entry(classes, GRAPH), np.int64)
+    tables: tuple[DeviceOps, ...] = (kernels, copies, memsets, graphs)
+
+    def column(name: str) -> I64:
+        return np.concatenate([getattr(table, name) for table in tables])
+
+    start, context, stream = column("start_ns"), column("context"), column("stream")
+    first, queue = group_rows(context, stream)
+    order = np.lexsort((column("correlation"), start, queue))
+    is_kernel = np.arange(start.size) < len(kernels)
+    flags = np.zeros(start.size, np.bool_)
+    flags[: len(kernels)] = communication
+    name = np.full(start.size, NULL, np.int64)
+    name[: len(kernels)] = kernels.name
+    correlation = column("correlation")[order]
+    return ProcessOps(
+        start_ns=start[order],
+        end_ns=column("end_ns")[order],
+        device=column("device")[order],
+        context=context[order],
+        stream=stream[order],
+        queue=queue[order].astype(np.int64),
+        queues=tuple(zip(context[first].tolist(), stream[first].tolist(), strict=True)),
+        correlation=correlation,
+        call=join_index((correlation,), (calls.correlation,)),
+        class_index=np.concatenate([kernel_index, copy_index, fills, whole])[order],
+        classes=tuple(classes),
+        compute=(is_kernel & ~flags)[order],
+        communication=flags[order],
+        graph_node=(column("graph_node") != NULL)[order],
+        name=name[order],
+        migrations=migrations,
+        calls=calls,
+        strings=trace.strings,
+    )
+
+
+def _entry(classes: list[str], label: str) -> int:
+    if label not in classes:
+        classes.append(label)
+    return classes.index(label)
+
+
+def _kernel_index(
+    kernels: Kernels, strings: Strings, taxonomy: Taxonomy
+) -> tuple[list[str], I64, npt.NDArray[np.bool_]]:
+    """(classes, class of each kernel, which are communication); fused kernels are compute."""
+    found = kernel_classes(kernels, strings, taxonomy)
+    classes = [COMPUTE]
+    entries = np.array(
+        [_entry(classes, (c.backend or "other") if c.is_communication else COMPUTE) for c in found.classes], np.int64
+    )
+    index = entries[found.index] if found.index.size else np.empty(0, np.int64)
+    return classes, index, found.communication
+
+
+def _copy_index(copies: Copies, classes: list[str]) -> I64:
+    index = np.empty(len(copies), np.int64)
+    for kind in set(copies.kind.tolist()):
+        index[copies.kind == kind] = _entry(classes, _COPY_CLASSES.get(kind, "other"))
+    return index
