@@ -12,7 +12,7 @@ from critpath.base.errors import InputError
 from critpath.ingest.label import label
 from critpath.model.report.words import InputKind
 
-__all__ = ["SENTINEL_TABLES", "SUFFIXES", "InputFile", "find_inputs", "input_file"]
+__all__ = ["SENTINEL_TABLES", "SUFFIXES", "InputFile", "find_inputs", "input_file", "known_input"]
 
 SUFFIXES = (".sqlite", ".sqlite3", ".db")
 """Suffixes of SQLite files taken from a folder; a file named outright may have any."""
@@ -70,6 +70,18 @@ def input_file(path: Path) -> InputFile:
         return InputFile(path, _kind(path) or "sqlite")
     except OSError:
         return InputFile(path, "sqlite")
+
+
+def known_input(path: Path) -> InputFile | None:
+    """The input of exactly this path; None for a folder without tables of its own, and for what isn't there.
+
+    Raises:
+        OSError: a folder can't be looked into.
+    """
+    if not path.exists():
+        return None
+    kind = _kind(path) or (None if path.is_dir() else "sqlite")
+    return InputFile(path, kind) if kind else None
 
 
 def _kind(path: Path) -> InputKind | None:

@@ -6,10 +6,12 @@ import re
 from dataclasses import dataclass, field
 
 from critpath.base.errors import OptionError
+from critpath.model.manifest import Manifest, StepSection
+from critpath.model.report import SourceTree
 from critpath.model.taxonomy import Taxonomy
 from critpath.rank.summary import StepOptions
 
-__all__ = ["Options", "step_options"]
+__all__ = ["Options", "rank_regex", "step_options"]
 
 _SPAN = re.compile(r"(-?\d[\d_]*):(-?\d[\d_]*)")
 
@@ -22,20 +24,33 @@ class Options:
         step: the user's definition of the step, if any.
         taxonomy: how kernel names are read.
         strict: whether an unreadable input stops everything, instead of being a row of the report.
+        manifest: what the user says of the job; its step holds where `step` says nothing.
+        rank_regex: expression that finds a rank in an input's name; see `rank_regex`.
+        source: the source tree given beside the capture.
     """
 
     step: StepOptions = field(default_factory=StepOptions)
     taxonomy: Taxonomy = field(default_factory=Taxonomy.bundled)
     strict: bool = False
+    manifest: Manifest | None = None
+    rank_regex: re.Pattern[str] | None = None
+    source: SourceTree = field(default_factory=SourceTree)
 
 
-def step_options(*, step: str | None = None, scope: str = "period", window: str | None = None) -> StepOptions:
+def step_options(
+    *,
+    step: str | None = None,
+    scope: str | None = None,
+    window: str | None = None,
+    declared: StepSection | None = None,
+) -> StepOptions:
     """The user's definition of the step.
 
     Args:
         step: regular expression that the whole text of an NVTX range must match.
-        scope: `period` or `range`.
+        scope: `period` or `range`; `period` where nobody says.
         window: `A:B` in ns of the report's own axis.
+        declared: the manifest's definition, which holds for what is not given otherwise.
 
     Raises:
         OptionError: the expression, the scope or the span can't be what was meant, or two definitions were given.
@@ -47,9 +62,39 @@ def step_options(*, step: str | None = None, scope: str = "period", window: str 
             meaning="They define different things: a recurring range, or one fixed span.",
             remedy="Give one of them.",
         )
-    if scope not in ("period", "range"):
-        raise OptionError.unknown(scope, ("period", "range"), kind="scope", where="--scope")
+    if scope not in (None, "period", "range"):
+        raise OptionError.unknown(str(scope), ("period", "range"), kind="scope", where="--scope")
+    said = declared or StepSection()
+    scope = scope or said.scope or "period"
+    if step is None and window is None:
+        return StepOptions(step=said.nvtx, scope=scope, span_ns=said.window)
     return StepOptions(step=_pattern(step), scope=scope, span_ns=_span(window))
+
+
+def rank_regex(text: str | None) -> re.Pattern[str] | None:
+    r"""The expression that finds a rank in an input's name, as `_r(\d+)\.`: in its group `rank`, or in its only one.
+
+    Raises:
+        OptionError: it is no expression, or doesn't say where the rank is.
+    """
+    if text is None:
+        return None
+    try:
+        pattern = re.compile(text)
+    except re.error as fault:
+        raise _no_rank_regex(f"{text!r} is no regular expression: {fault}") from fault
+    if pattern.groups != 1 and "rank" not in pattern.groupindex:
+        raise _no_rank_regex(f"{text!r} has {pattern.groups or 'no'} groups, and none is named rank")
+    return pattern
+
+
+def _no_rank_regex(what: str) -> OptionError:
+    return OptionError(
+        what,
+        where="--rank-regex",
+        meaning="No rank could be read from a name, so nothing was analysed.",
+        remedy=r"Put parentheses around the rank: --rank-regex '_rank(\d+)', or '(?P<rank>\d+)' beside other groups.",
+    )
 
 
 def _pattern(step: str | None) -> re.Pattern[str] | None:
