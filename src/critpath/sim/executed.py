@@ -239,15 +239,16 @@ class Overhead(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Time in which a thread could not go on: until `awaited` had ended, or until another thread raised a flag (None).
+    """Time in which a thread could not go on; the whole call counts, from its start to its return.
 
-    The whole call counts, from its start to its return.
+    `cause` is "host-sync" for a call that waited until `awaited` had ended, "other-thread" for a hand-over.
     """
 
     start_ns: int
     end_ns: int
     thread: Thread
-    awaited: Op | None
+    cause: str
+    awaited: Op | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -102,7 +102,7 @@ class HostWait:
         awaited = max(self.producers, key=attrgetter("end_ns"), default=None)
         if awaited is not None and awaited.end_ns > self.start_ns:
             end_ns = max(end_ns, awaited.end_ns + host.machine.costs.sync_wake_ns)
-            host.run.held.append(Held(self.start_ns, end_ns, self.thread.thread, awaited))
+            host.run.held.append(Held(self.start_ns, end_ns, self.thread.thread, "host-sync", awaited))
         self.thread.now_ns = end_ns
         self._finished(end_ns)
 

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from critpath.sim.absence import absences
+from critpath.sim.absence_totals import gap_record
 from critpath.sim.causes import causal_record
 from critpath.sim.execute import execute
 from critpath.sim.executed import Execution
@@ -25,6 +27,7 @@ __all__ = ["Simulation", "scenario_names", "simulate", "write_job"]
 
 TRUTH = "truth.json"
 CAUSES = "truth_ops.json"
+GAPS = "truth_gaps.json"
 _SCHEMA = "critpath.sim.truth/1"
 
 
@@ -35,6 +38,7 @@ class Simulation:
     exports: tuple[Path, ...]
     truth_path: Path
     causes_path: Path
+    gaps_path: Path
     truth: dict[str, Any]
     """The content of `truth_path`."""
     job: Job
@@ -111,7 +115,7 @@ def write_job(
     execution = execute(job)
     out.mkdir(parents=True, exist_ok=True)
     exports = write_exports(execution, out, schema, event_sync_ids=event_sync_ids)
-    units = truths(execution)
+    units, absent = truths(execution), absences(execution)
     truth: dict[str, Any] = {
         "schema": _SCHEMA,
         "scenario": None,
@@ -120,13 +124,14 @@ def write_job(
         "generation": generation,
         "graph_trace": job.graph_trace,
         "reports": [_report(execution, place) for place in range(len(job.reports))],
-        "units": [unit.as_dict() for unit in units],
+        "units": [unit.as_dict(absence) for unit, absence in zip(units, absent, strict=True)],
         "job": {"step_times_ns": step_times_ns(units)},
     }
-    truth_path, causes_path = out / TRUTH, out / CAUSES
+    truth_path, causes_path, gaps_path = out / TRUTH, out / CAUSES, out / GAPS
     truth_path.write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
     causes_path.write_text(json.dumps(causal_record(execution), separators=(",", ":")) + "\n", encoding="utf-8")
-    return Simulation(tuple(exports), truth_path, causes_path, truth, job, execution)
+    gaps_path.write_text(json.dumps(gap_record(execution, absent), separators=(",", ":")) + "\n", encoding="utf-8")
+    return Simulation(tuple(exports), truth_path, causes_path, gaps_path, truth, job, execution)
 
 
 def _report(execution: Execution, place: int) -> dict[str, object]:

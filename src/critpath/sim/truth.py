@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
 
+from critpath.sim.absence import UnitAbsence
+from critpath.sim.absence_totals import WindowedAbsence
 from critpath.sim.executed import Execution, Op, OpKind, ProcessRun, SyncShape
 from critpath.sim.program import Clock
 from critpath.sim.sweep import Budget, Span, budgets
@@ -51,9 +53,14 @@ class UnitTruth:
     period: tuple[Window, ...]
     range: tuple[Window, ...]
 
-    def as_dict(self) -> dict[str, object]:
-        """The unit as `truth.json` holds it: times on the report's own axis."""
+    def as_dict(self, absence: UnitAbsence | None = None) -> dict[str, object]:
+        """The unit as `truth.json` holds it: times on the report's own axis.
+
+        Args:
+            absence: the unit's intervals without compute; with them each window says why compute was absent.
+        """
         clock = self.run.report.clock
+        absent = None if absence is None else WindowedAbsence(absence)
         return {
             "file": f"{self.run.report.name}.sqlite",
             "pid": self.run.process.pid,
@@ -64,19 +71,22 @@ class UnitTruth:
                 for s in self.steps
             ],
             "windows": {
-                "period": [_window_dict(window, clock) for window in self.period],
-                "range": [_window_dict(window, clock) for window in self.range],
+                "period": [_window_dict(window, clock, absent) for window in self.period],
+                "range": [_window_dict(window, clock, absent) for window in self.range],
             },
         }
 
 
-def _window_dict(window: Window, clock: Clock) -> dict[str, object]:
-    return {
+def _window_dict(window: Window, clock: Clock, absent: WindowedAbsence | None) -> dict[str, object]:
+    found: dict[str, object] = {
         "step": window.step,
         "start_ns": clock.at(window.start_ns),
         "end_ns": clock.at(window.end_ns),
         "budget": window.budget.as_dict(),
     }
+    if absent is not None:
+        found["absent"] = absent.totals((window.start_ns, window.end_ns)).as_dict()
+    return found
 
 
 def truths(execution: Execution) -> list[UnitTruth]:
