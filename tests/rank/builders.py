@@ -140,7 +140,7 @@ class UnitScript:
         yield
         self.add_range(text, start, self.now_ns if closed else NULL, thread, domain=domain, kind=kind, ends_on=ends_on)
 
-    def add_range(  # noqa: PLR0913 - a range is all of these
+    def add_range(
         self,
         text: str,
         start_ns: int,

@@ -33,10 +33,10 @@ class Program:
 
     Attributes:
         optimizer: `fused` kernels by name, `unnamed` ones, or updates `inside` the backward pass.
-        parallel: `none`, `ddp` (all-reduce of the last microbatch's gradients), or `fsdp` (gathers in every microbatch).
+        parallel: `none`, `ddp` (the last microbatch's gradients are reduced), or `fsdp` (gathers in every microbatch).
         log_every, evaluate_every: 0 = never.
-        warm_up: how much longer the first step's host work takes.
-        nvtx: text of the range around a step, and around a microbatch; None = no range.
+        warm_up: whether the first step's host work takes far longer.
+        step_range, microbatch_range: texts of the ranges around them; None = no range.
     """
 
     seed: int = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -128,7 +128,8 @@ def detected_steps(unit: UnitTrace, launched: Launches) -> Steps | None:
         steps = _merged(_on_launching_threads(ranges, unit, launched), unit, pattern)
         owned = work.share_in(steps)
         if owned >= (_MIN_OWNED_NAMED if named else _MIN_OWNED) and _recurs(steps, named=named):
-            candidates.append((ELIGIBLE.index(role), owned, steps))
+            confidence = "high" if role in {"step", "warm-up"} else "medium"
+            candidates.append((ELIGIBLE.index(role), owned, replace(steps, confidence=confidence)))
     if not candidates:
         return None
     best = min(role for role, _, _ in candidates)

@@ -70,10 +70,12 @@ class _DevicePeriods:
         return agreeing[0], steps[agreeing[0]]
 
     def name_of(self, period: Period) -> str:
-        """Name of the kernel that marks most of the periods."""
-        name = np.bincount(self.sequence.name[period.marks]).argmax()
-        row = int(np.flatnonzero(self.sequence.name == name)[0])
-        return self._unit.strings[int(self._unit.kernels.name[self.sequence.row[row]])]
+        """Name of the kernel that marks most of the periods, as short as the export has it."""
+        marking = self.sequence.name[period.marks]
+        place = period.marks[np.flatnonzero(marking == np.bincount(marking).argmax())[0]]
+        row = self.sequence.row[place]
+        kernels, strings = self._unit.kernels, self._unit.strings
+        return strings.get(int(kernels.short_name[row])) or strings[int(kernels.name[row])]
 
 
 def anchored_windows(
@@ -113,7 +115,7 @@ def _as_steps(device: _DevicePeriods, kind: str, period: Period) -> Steps:
     starts = issued if in_order else marks_ns
     return Steps(
         kind=kind,
-        text=f"{device.name_of(period)}, where it begins to recur once a step, from one to the next on the device",
+        text=f"{device.name_of(period)}, once a step: windows begin where it starts on the device",
         labels=tuple(f"{kind} {i}" for i in range(marks_ns.size)),
         starts_ns=starts,
         ends_ns=np.append(starts[1:], OPEN_END_NS),
