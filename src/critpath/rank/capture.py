@@ -118,6 +118,7 @@ class CaptureQuality:
         runtime_links: device ops that join an API call.
         source_links: device ops whose API call has a call stack; not the same thing (P22).
         failures: API calls that returned an error.
+        overheads_recorded: whether it has rows of overhead; without them nothing is known of it.
         traced: kinds of events that the capture was asked for, as the export names them; empty where it doesn't say.
     """
 
@@ -131,6 +132,7 @@ class CaptureQuality:
     source_links: LinkRate
     metrics: MetricsState
     failures: tuple[ApiFailure, ...]
+    overheads_recorded: bool
     traced: tuple[str, ...]
 
     @property
@@ -205,6 +207,7 @@ def capture_quality(trace: Trace) -> CaptureQuality:
         source_links=LinkRate(sum(r.with_stack for r in rows), device_ops),
         metrics=metrics_state(trace, messages),
         failures=failures,
+        overheads_recorded=len(trace.overheads) > 0,
         traced=tuple(filter(None, trace.capture_options.get("CAPTURE_EVENT_TYPE", "").split(","))),
     )
 

@@ -54,6 +54,7 @@ class Gap:
         count, of: how many are concerned, of how many; both 0 where there is nothing to count.
         processes: keys of the processes concerned; empty = all.
         takes_away: whether the claims can't be made at all, rather than with a limit.
+        optional: whether it is data that a timing pass leaves out on purpose.
         mend: ids of remedies.
     """
 
@@ -65,6 +66,7 @@ class Gap:
     constrains: tuple[str, ...]
     takes_away: bool
     mend: tuple[str, ...]
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,7 @@ def _worded(found: _Found, row: dict[str, Any]) -> Gap:
         constrains=tuple(row["constrains"]),
         takes_away=row.get("takes_away", True) and whole,
         mend=tuple(row["mend"]),
+        optional=row.get("optional", False),
     )
 
 

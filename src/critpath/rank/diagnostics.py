@@ -50,7 +50,8 @@ class Message:
         severity, source: as the profiler gave them.
         text: the message, with paths, people and secrets hidden.
         means: what it means in plain words; empty for an unclassified one.
-        constrains: claims it takes away from those it reaches; empty for helpers, harmless and unclassified messages.
+        constrains: claims it takes away from those it reaches; empty for helpers, harmless and unclassified messages,
+            and where it tells that 0 records were lost.
         takes_away: whether those claims can't be made at all, rather than with a limit.
         mend: ids of remedies.
         process: key of the process it speaks of; None = the session.
@@ -93,6 +94,7 @@ def recognised(trace: Trace) -> tuple[Message, ...]:
             continue
         session = known.session or process == NULL or pid_of(process) == 0
         reach = Reach.SESSION if session else reaches.get(process, Reach.HELPER)
+        harmless = reach is Reach.HELPER or (known.effect is Effect.LOSS and count == 0)
         found.append(
             Message(
                 id=known.id,
@@ -101,7 +103,7 @@ def recognised(trace: Trace) -> tuple[Message, ...]:
                 source=_SOURCES.get(source, "unknown"),
                 text=redacted(text),
                 means=known.means,
-                constrains=() if reach is Reach.HELPER else known.constrains,
+                constrains=() if harmless else known.constrains,
                 takes_away=known.takes_away,
                 mend=known.mend,
                 reach=reach,

@@ -6,7 +6,7 @@ Graph rows prove that graph tracing was on, not that it saw every launch: a capt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -33,6 +33,7 @@ class GraphCoverage:
         by_node: those with rows of their nodes.
         uncovered: those without any row: their time is unknown.
         opaque_rows: graph rows without node rows beside them, whether or not their call was recorded.
+        uncovered_ns: when the calls of the uncovered launches began.
     """
 
     process: int
@@ -41,6 +42,7 @@ class GraphCoverage:
     by_node: int
     uncovered: int
     opaque_rows: int
+    uncovered_ns: I64 = field(default_factory=lambda: np.empty(0, np.int64), compare=False, repr=False)
 
     @property
     def covered(self) -> int:
@@ -117,6 +119,7 @@ def _coverage(trace: Trace, launches: RuntimeCalls, nodes: tuple[I64, I64]) -> t
                 by_node=with_nodes,
                 uncovered=count - with_nodes - without,
                 opaque_rows=int((alone & (graphs.process == process)).sum()),
+                uncovered_ns=launches.start_ns[mine & ~by_node & ~opaque],
             )
         )
     return tuple(found)

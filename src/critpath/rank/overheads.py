@@ -11,11 +11,11 @@ from typing import Literal
 
 import numpy as np
 
-from critpath.base.intervals import I64
+from critpath.base.intervals import I64, Intervals
 from critpath.model.identity import NULL
 from critpath.model.tables import Overheads
 
-__all__ = ["OverheadOwner", "OverheadTime", "overhead_times", "owner_of"]
+__all__ = ["OverheadOwner", "OverheadTime", "overhead_times", "owner_of", "profilers_own"]
 
 OverheadOwner = Literal["profiler", "application", "unknown"]
 
@@ -85,6 +85,12 @@ def overhead_times(overheads: Overheads, starts_ns: I64, ends_ns: I64) -> tuple[
                 )
             )
     return tuple(found)
+
+
+def profilers_own(overheads: Overheads) -> Intervals:
+    """When the profiler recorded work of its own: buffer flushes, instrumentation, resources."""
+    kinds = [kind for kind in np.unique(overheads.kind).tolist() if owner_of(kind) == "profiler"]
+    return overheads.where(np.isin(overheads.kind, kinds)).union()
 
 
 def _touching(rows: Overheads, starts_ns: I64, ends_ns: I64) -> int:

@@ -5,27 +5,24 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import numpy as np
-
 from critpath.base.intervals import Intervals
-from critpath.model.identity import NULL, UnitKey
-from critpath.model.tables import DeviceOps, Overheads
+from critpath.model.identity import UnitKey
+from critpath.model.tables import DeviceOps
 from critpath.model.taxonomy import Taxonomy
 from critpath.model.trace import UnitTrace
 from critpath.rank.anchors.choose import anchored_windows
 from critpath.rank.budget import Budget, HostSync, WorkVolume, budget, host_sync, work_volume
 from critpath.rank.communication import Communication, communication
 from critpath.rank.compute import FamilyTime, NameTime, families, names
+from critpath.rank.graph_use import GraphUse, graph_use
 from critpath.rank.launches import Launches, unit_launches
 from critpath.rank.occupancy import KernelClasses, Occupancy, kernel_classes, occupancy
+from critpath.rank.overheads import OverheadTime, overhead_times, profilers_own
 from critpath.rank.steps import declared_steps
 from critpath.rank.transfers import Transfer, transfers
 from critpath.rank.windows import Windows, span_window
 
-__all__ = ["Links", "RankSummary", "StepOptions", "ops_span", "summarise"]
-
-_PROFILER_KINDS = (3, 4, 5)
-"""Overhead types that are the profiler's own: buffer flush, instrumentation, resources. The others are CUDA's."""
+__all__ = ["RankSummary", "StepOptions", "ops_span", "summarise"]
 
 _KEPT_NAMES = 200
 """Names a summary keeps: far more than a report lists, and few enough for thousands of ranks."""
@@ -47,21 +44,15 @@ class StepOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
-    """How many device ops of the whole capture join an API call, and how many there are."""
-
-    linked: int
-    device_ops: int
-    graph_launch_calls: int
-
-
-@dataclass(frozen=True, slots=True)
 class RankSummary:
     """One unit, analysed alone.
 
     Attributes:
         span_ns: first start and last end of its device ops.
+        overheads: recorded overhead in the windows by type, of the unit's whole process.
         busy: when its device was busy, whole capture: units on one GPU are united from it.
+        waits_called: whether its process called an event wait or record.
+        communicating: when kernels of the communication taxonomy ran, whole capture.
         profiler_overhead_ns: recorded profiler activity in the windows; never a slowdown (P25).
     """
 
@@ -75,8 +66,11 @@ class RankSummary:
     transfers: tuple[Transfer, ...]
     families: tuple[FamilyTime, ...]
     names: tuple[NameTime, ...]
-    links: Links
+    graphs: GraphUse
+    overheads: tuple[OverheadTime, ...]
     busy: Intervals
+    communicating: Intervals
+    waits_called: bool
     profiler_overhead_ns: int
 
 
@@ -111,9 +105,12 @@ def summarise(unit: UnitTrace, taxonomy: Taxonomy, options: StepOptions) -> Rank
         transfers=transfers(unit, windows),
         families=families(unit, classes, windows),
         names=names(unit, classes, windows)[:_KEPT_NAMES],
-        links=_links(unit, launched),
+        graphs=graph_use(unit, windows),
+        overheads=overhead_times(unit.overheads, starts, ends),
         busy=occupied.busy,
-        profiler_overhead_ns=int(_profilers_own(unit.overheads).clip(starts, ends).sum()),
+        communicating=occupied.communication,
+        waits_called=_waits_called(unit),
+        profiler_overhead_ns=int(profilers_own(unit.overheads).clip(starts, ends).sum()),
     )
 
 
@@ -136,6 +133,11 @@ def _windows(
     return windows or span_window(*span_ns, kind="capture", text="whole capture")
 
 
+def _waits_called(unit: UnitTrace) -> bool:
+    names = unit.strings.of(unit.runtime_calls.name).values()
+    return any("StreamWaitEvent" in name or "EventRecord" in name for name in names)
+
+
 def ops_span(unit: UnitTrace) -> tuple[int, int] | None:
     """First start and last end of the device ops of a unit [ns], None without any."""
     tables = [t for t in (unit.kernels, unit.copies, unit.memsets, unit.graph_launches) if len(t)]
@@ -150,18 +152,3 @@ def _touches(ops: DeviceOps, start_ns: int, end_ns: int) -> bool:
 
 def _span(occupied: Occupancy) -> tuple[int, int]:
     return int(occupied.busy.starts_ns[0]), int(occupied.busy.ends_ns[-1])
-
-
-def _links(unit: UnitTrace, launched: Launches) -> Links:
-    tables = launched.tables(unit)
-    names = [i for i, text in unit.strings.of(unit.runtime_calls.name).items() if "GraphLaunch" in text]
-    return Links(
-        linked=sum(int((calls >= 0).sum()) for _, calls in tables),
-        device_ops=sum(len(ops) for ops, _ in tables),
-        graph_launch_calls=int(np.isin(unit.runtime_calls.name, names).sum()),
-    )
-
-
-def _profilers_own(overheads: Overheads) -> Intervals:
-    own = np.isin(overheads.kind, _PROFILER_KINDS) | (overheads.kind == NULL)
-    return overheads.where(own).union()

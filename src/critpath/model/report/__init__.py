@@ -20,7 +20,18 @@ from critpath.model.report.absent import (
     OffsetSensitivity,
     StallReasons,
 )
-from critpath.model.report.capture import Capture, CaptureWarning, MissingTable, Perturbation, Process, SourceTree
+from critpath.model.report.capture import (
+    ApiFailure,
+    Capture,
+    CaptureWarning,
+    GraphCoverage,
+    MissingTable,
+    Overhead,
+    Partial,
+    Perturbation,
+    Process,
+    SourceTree,
+)
 from critpath.model.report.communication import (
     BackendTime,
     Collectives,
@@ -48,7 +59,7 @@ from critpath.model.report.ranks import (
 )
 from critpath.model.report.schema import report_keys, report_schema
 from critpath.model.report.timeline import Timeline, TimelineArrow, TimelineGap
-from critpath.model.report.unit import PhysicalGpu, SetAside, Unit
+from critpath.model.report.unit import GraphUse, PhysicalGpu, SetAside, Unit
 from critpath.model.report.verdict import About, Claim, Dominant, GuardRow, Limit, Verdict
 from critpath.model.report.window import Anchor, Budget, CrossCheck, DroppedWindow, Series, Window, WorkVolume
 from critpath.model.report.work import (
@@ -72,6 +83,7 @@ __all__ = [
     "Absent",
     "Alignment",
     "Anchor",
+    "ApiFailure",
     "BackendTime",
     "Blocking",
     "BlockingOperation",
@@ -93,6 +105,8 @@ __all__ = [
     "Dominant",
     "DroppedWindow",
     "Evidence",
+    "GraphCoverage",
+    "GraphUse",
     "Group",
     "GuardRow",
     "HostCauseTime",
@@ -111,7 +125,9 @@ __all__ = [
     "NcclOnly",
     "OffsetSensitivity",
     "Opportunity",
+    "Overhead",
     "Part",
+    "Partial",
     "Perturbation",
     "PhysicalGpu",
     "Process",
@@ -125,10 +141,10 @@ __all__ = [
     "SourceTree",
     "StallReasons",
     "Straggler",
+    "TaxonomyUsed",
     "Timeline",
     "TimelineArrow",
     "TimelineGap",
-    "TaxonomyUsed",
     "Tool",
     "Transfer",
     "UnclassifiedName",

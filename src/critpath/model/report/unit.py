@@ -6,12 +6,12 @@ from pydantic import Field
 
 from critpath.model.report.absent import Absent
 from critpath.model.report.communication import Communication
-from critpath.model.report.part import Count, FiniteStat, Part, null_means
+from critpath.model.report.part import Count, FiniteStat, Ms, Part, null_means
 from critpath.model.report.window import Budget, Series, Window, WorkVolume
 from critpath.model.report.words import RankSource, UnitStatus
 from critpath.model.report.work import Compute, HostSync, Metrics, Mfu, Transfer
 
-__all__ = ["PhysicalGpu", "SetAside", "Unit"]
+__all__ = ["GraphUse", "PhysicalGpu", "SetAside", "Unit"]
 
 
 class PhysicalGpu(Part):
@@ -38,6 +38,22 @@ class SetAside(Part):
     """Records far outside the capture."""
     by_table: dict[str, Count] = Field(default_factory=dict)
     """All of them by table."""
+
+
+class GraphUse(Part):
+    """CUDA graphs in the unit's windows (P21)."""
+
+    launches: Count
+    """Graph launches that began in the windows, by their calls or by their rows; of the whole process where its other
+    devices may have run those without a row."""
+    uncovered: Count
+    """Those without any device row: when they ran is unknown, so that idle time is an upper bound."""
+    opaque: Count
+    """Graphs traced as one row each."""
+    opaque_ms: Ms
+    """Union of those rows: busy, and neither compute nor idle, since what ran inside is unknown."""
+    node_ops: Count
+    """Ops that ran inside a graph traced by node; they share one launch call a graph."""
 
 
 class Unit(Part):
@@ -85,6 +101,8 @@ class Unit(Part):
     """Compute by category and by name."""
     transfers: list[Transfer] = Field(default_factory=list)
     """Copies by direction, memory kinds and stream."""
+    graphs: GraphUse | None = Field(default=None, json_schema_extra=null_means("the unit was not analysed"))
+    """CUDA graphs in the windows."""
     host_sync: HostSync | None = None
     """Host threads waiting for the device."""
     metrics: Metrics | None = None

@@ -12,6 +12,7 @@ __all__ = [
     "Backend",
     "Bound",
     "Bucket",
+    "Completeness",
     "Component",
     "Confidence",
     "Direction",
@@ -22,10 +23,12 @@ __all__ = [
     "InputKind",
     "Instrumentation",
     "MemoryKindName",
+    "MessageScope",
     "MetricsSource",
     "MetricsState",
     "OperationClass",
     "OpportunityScope",
+    "OverheadOwner",
     "Pattern",
     "ProofStatus",
     "RankSource",
@@ -62,6 +65,17 @@ Instrumentation = Literal["hardware", "software", "unknown"]
 
 MetricsState = Literal["present", "absent", "denied"]
 """Whether the capture holds metric samples; `denied` where the profiler lacked the permission."""
+
+MessageScope = Literal["session", "unit", "api-only", "helper"]
+"""Whom a message speaks of: all processes, one with device rows, one with CUDA calls only, or a process without any
+CUDA row, whose messages constrain no unit."""
+
+Completeness = Literal["contradicted", "possible loss", "no adverse evidence"]
+"""How complete a process' records can be called; the profiler offers no proof that nothing was lost, so there is no
+tier "complete"."""
+
+OverheadOwner = Literal["profiler", "application", "unknown"]
+"""Whose cost recorded overhead is: the application's own is there without a profiler too."""
 
 MetricsSource = Literal["same-pass", "separate-pass"]
 """Whether the metric samples come from the timed run or from a run of their own."""
