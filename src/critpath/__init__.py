@@ -1,7 +1,7 @@
 """critpath: a critical-path diagnosis of distributed GPU training from Nsight Systems exports.
 
 import critpath
-report = critpath.analyze([Path("rank0.sqlite")])
+report = critpath.analyze(["rank0.sqlite"])
 report.units[0].budget.compute_absent.mean_ms
 """
 
@@ -11,11 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from critpath.base.errors import CritpathError
+    from critpath.ingest.manifest import read_manifest
     from critpath.model.report import Report, load_report
     from critpath.pipeline.analyze import analyze
     from critpath.pipeline.options import Options, step_options
 
-__all__ = ["CritpathError", "Options", "Report", "__version__", "analyze", "load_report", "step_options"]
+__all__ = [
+    "CritpathError",
+    "Options",
+    "Report",
+    "__version__",
+    "analyze",
+    "load_report",
+    "read_manifest",
+    "step_options",
+]
 
 __version__ = "0.1.0.dev0"
 
@@ -25,6 +35,7 @@ _HOMES = {
     "Report": "critpath.model.report",
     "analyze": "critpath.pipeline.analyze",
     "load_report": "critpath.model.report",
+    "read_manifest": "critpath.ingest.manifest",
     "step_options": "critpath.pipeline.options",
 }
 
