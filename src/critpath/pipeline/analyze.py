@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from critpath.base.errors import SelectionError
+from critpath.ingest.manifest import manifest_inputs
 from critpath.ingest.source import InputFile, find_inputs, input_file
 from critpath.model.report import Report
-from critpath.pipeline.inputs import InputSummary, UnitSummary, summarise_input
-from critpath.pipeline.options import Options
+from critpath.pipeline.inputs import summarise_input
+from critpath.pipeline.job import ranks_in_names, with_named_rank, with_rows
+from critpath.pipeline.options import Options, step_options
 from critpath.pipeline.reduce import report_of
+from critpath.pipeline.summaries import InputSummary, UnitSummary
+from critpath.rank.summary import StepOptions
 
 __all__ = ["analyze"]
 
@@ -27,19 +32,26 @@ def analyze(
     """The report of one or several inputs.
 
     Args:
-        inputs: files and folders of any kind; one that doesn't exist becomes a failed row.
+        inputs: files and folders of any kind; one that doesn't exist becomes a failed row. Without any, those that the
+            manifest names.
         options: how to analyse.
         progress: called with (inputs done, inputs in all) after each.
 
     Raises:
         InputError: no input could be read, or one couldn't and `options.strict` is set.
+        OptionError: what the user says of ranks can't be true of the inputs.
         SelectionError: what was asked for selects nothing in any input.
     """
     chosen = options or Options()
-    files = _files(inputs)
+    manifest = chosen.manifest
+    if manifest is not None and chosen.step == StepOptions():
+        chosen = replace(chosen, step=step_options(declared=manifest.step))
+    files = _files(inputs) if inputs or manifest is None else manifest_inputs(manifest)
+    ranks = [None] * len(files) if chosen.rank_regex is None else ranks_in_names(files, chosen.rank_regex)
     summaries = []
-    for i, file in enumerate(files):
-        summaries.append(summarise_input(file, i, chosen))
+    for i, (file, rank) in enumerate(zip(files, ranks, strict=True)):
+        found = with_named_rank(summarise_input(file, i, chosen), rank)
+        summaries.append(with_rows(found, file.path, manifest.reports if manifest else ()))
         if progress is not None:
             progress(i + 1, len(files))
     _refuse_unreadable(summaries)

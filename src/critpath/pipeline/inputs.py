@@ -4,113 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
 
 from critpath.base.errors import CritpathError
 from critpath.base.grouping import group_rows
-from critpath.base.intervals import I64, Intervals
+from critpath.base.intervals import Intervals
 from critpath.ingest.label import label
-from critpath.ingest.schema import EXPECTED_TABLES
 from critpath.ingest.source import InputFile
 from critpath.ingest.trace import read_trace
 from critpath.model.identity import NULL, UnitKey, pid_of
-from critpath.model.trace import Gpu, Source, Trace, UnitTrace
+from critpath.model.trace import Gpu, Trace, UnitTrace
+from critpath.pipeline.absences import with_absences
 from critpath.pipeline.options import Options
+from critpath.pipeline.summaries import InputSummary, Note, SharedGpu, UnitSummary
+from critpath.rank.capture import capture_quality
 from critpath.rank.set_aside import Damage, without_damage
-from critpath.rank.summary import RankSummary, StepOptions, ops_span, summarise
+from critpath.rank.summary import StepOptions, ops_span, summarise
 from critpath.rank.units import unit_keys, unit_trace
 
-__all__ = ["DiagnosticText", "InputSummary", "ProcessRows", "SharedGpu", "UnitSummary", "summarise_input"]
+__all__ = ["InputSummary", "Note", "SharedGpu", "UnitSummary", "summarise_input"]
 
 _DIGITS = re.compile(r"\d+")
 _RANGES_TOLD = 5
-
-
-@dataclass(frozen=True, slots=True)
-class SharedGpu:
-    """A physical GPU that several units of one input used, as one of them sees it.
-
-    Attributes:
-        others: the other units.
-        device_busy_ns: time in each of this unit's windows with an op of any of them, shape (n,).
-    """
-
-    others: tuple[UnitKey, ...]
-    device_busy_ns: I64
-
-
-@dataclass(frozen=True, slots=True)
-class UnitSummary:
-    """One unit: who it is, and what was found.
-
-    Attributes:
-        rank, rank_source: as the input states it of the process, where that used one device only; None and `unknown`
-            otherwise.
-        damage: table → (zero, negative, outside) records set aside.
-        null_streams: (context, stream) pairs known to be legacy default streams; contexts in `known_contexts` have
-            theirs told.
-        summary: None where nothing can be said of the unit's step; `failure` says why.
-        span_ns: first start and last end of its undamaged device ops.
-        ranges: some texts of its process' NVTX ranges, most frequent first, where no declared step was found.
-    """
-
-    key: UnitKey
-    rank: int | None
-    rank_source: str
-    gpu: Gpu | None
-    damage: dict[str, tuple[int, int, int]]
-    null_streams: frozenset[tuple[int, int]]
-    known_contexts: frozenset[int]
-    summary: RankSummary | None
-    span_ns: tuple[int, int] | None
-    failure: str | None = None
-    ranges: tuple[str, ...] = ()
-    shared: SharedGpu | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessRows:
-    """A process with CUDA rows: device ops and API calls recorded for it."""
-
-    process: int
-    name: str | None
-    device_rows: int
-    api_rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class DiagnosticText:
-    """A message of the profiler."""
-
-    severity: int
-    source: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class InputSummary:
-    """One input. A failed one has an error and nothing else.
-
-    Attributes:
-        notes: what was left out while reading it, a sentence each.
-    """
-
-    path: str
-    error: CritpathError | None = None
-    source: Source | None = None
-    units: tuple[UnitSummary, ...] = ()
-    processes: tuple[ProcessRows, ...] = ()
-    diagnostics: tuple[DiagnosticText, ...] = ()
-    missing_tables: tuple[str, ...] = ()
-    rows: tuple[tuple[str, int], ...] = ()
-    mistyped: tuple[tuple[str, int], ...] = ()
-    graph_rows: int = 0
-    node_rows: int = 0
-    environment: tuple[tuple[str, str], ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def summarise_input(given: InputFile, report: int, options: Options) -> InputSummary:
@@ -120,25 +38,20 @@ def summarise_input(given: InputFile, report: int, options: Options) -> InputSum
         CritpathError: the input can't be read, and `options.strict` is set.
     """
     try:
-        trace, damage = without_damage(read_trace(given))
+        read = read_trace(given)
     except CritpathError as error:
         if options.strict:
             raise
         return InputSummary(path=label(given.path), error=error)
+    trace, damage = without_damage(read)
     places = {(key.process, key.device) for key in unit_keys(trace, report)} | damage.devices()
     keys = [UnitKey(report, process, device) for process, device in sorted(places)]
     units = tuple(_unit_summary(trace, damage, key, keys, options) for key in keys)
     return InputSummary(
         path=label(given.path),
         source=trace.source,
-        units=_with_shared_gpus(units),
-        processes=_processes(trace),
-        diagnostics=_diagnostics(trace),
-        missing_tables=tuple(t for t in EXPECTED_TABLES if t not in trace.rows),
-        rows=tuple(sorted(trace.rows.items())),
-        mistyped=tuple(sorted(trace.mistyped.items())),
-        graph_rows=len(trace.graph_launches),
-        node_rows=sum(int((t.graph_node != NULL).sum()) for t in (trace.kernels, trace.copies, trace.memsets)),
+        units=with_absences(trace, _with_shared_gpus(units), options.taxonomy),
+        quality=capture_quality(read),
         environment=tuple(sorted(trace.environment.items())),
         notes=_notes(trace, damage),
     )
@@ -214,21 +127,29 @@ def _range_texts(rows: UnitTrace) -> tuple[str, ...]:
     return tuple(text for _, text in sorted(kinds.values(), key=lambda k: (-k[0], k[1]))[:_RANGES_TOLD])
 
 
-def _notes(trace: Trace, damage: Damage) -> tuple[str, ...]:
-    """What was left out or is not known of the records, a sentence each."""
+def _notes(trace: Trace, damage: Damage) -> tuple[Note, ...]:
+    """What was left out or is not known of the records."""
+    totals = ("totals (lower bounds only)",)
     notes = [
-        f"{table}: {n:,} records name no device; they belong to no unit and are in no figure"
+        Note(f"{table}: {n:,} records name no device; they belong to no unit and are in no figure", totals)
         for table, n in damage.unplaced.items()
     ]
     notes += [
-        f"{table}: {n:,} host records have no time inside the capture; left out" for table, n in damage.host.items()
+        Note(f"{table}: {n:,} host records have no time inside the capture; left out", ("absence of API calls",))
+        for table, n in damage.host.items()
     ]
     nobody = sum(int((t.process == NULL).sum()) for t in (trace.kernels, trace.copies, trace.memsets))
     if nobody:
-        notes.append(f"{nobody:,} device ops name no process; they are told as process 0, and join no API call")
+        told = f"{nobody:,} device ops name no process; they are told as process 0, and join no API call"
+        notes.append(Note(told, ("launch causes",)))
     sizeless = sum(int((t.bytes == NULL).sum()) for t in (trace.copies, trace.memsets))
     if sizeless:
-        notes.append(f"{sizeless:,} copies or memsets tell no usable size; bytes and rates are those of the others")
+        told = f"{sizeless:,} copies or memsets tell no usable size; bytes and rates are those of the others"
+        notes.append(Note(told, totals))
+    notes += [
+        Note(f"{column}: {n:,} values are no integers; they were read as missing", totals)
+        for column, n in sorted(trace.mistyped.items())
+    ]
     return tuple(notes)
 
 
@@ -271,26 +192,3 @@ def _with_shared_gpus(units: tuple[UnitSummary, ...]) -> tuple[UnitSummary, ...]
             others = tuple(u.key for u in group if u.key != unit.key)
             shared[unit.key] = SharedGpu(others, busy.clip(windows.starts_ns, windows.ends_ns))
     return tuple(replace(u, shared=shared.get(u.key)) for u in units)
-
-
-def _processes(trace: Trace) -> tuple[ProcessRows, ...]:
-    device: dict[int, int] = {}
-    for table in (trace.kernels, trace.copies, trace.memsets, trace.graph_launches):
-        _count(table.process, device)
-    api: dict[int, int] = {}
-    _count(trace.runtime_calls.process, api)
-    names = {p.key: p.name for p in trace.processes}
-    return tuple(
-        ProcessRows(p, names.get(p), device.get(p, 0), api.get(p, 0)) for p in sorted({*device, *api}) if p != NULL
-    )
-
-
-def _count(processes: I64, into: dict[int, int]) -> None:
-    for process, rows in zip(*(a.tolist() for a in np.unique(processes, return_counts=True)), strict=True):
-        into[process] = into.get(process, 0) + rows
-
-
-def _diagnostics(trace: Trace) -> tuple[DiagnosticText, ...]:
-    d = trace.diagnostics
-    rows = zip(d.severity.tolist(), d.source.tolist(), d.text.tolist(), strict=True)
-    return tuple(DiagnosticText(severity, source, trace.strings[text]) for severity, source, text in rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from critpath.base.intervals import I64
 from critpath.model.identity import NULL, UnitKey, pid_of
 from critpath.model.report import (
     REST,
+    Absent,
     Anchor,
     BackendTime,
     Budget,
@@ -18,6 +20,7 @@ from critpath.model.report import (
     Communication,
     Compute,
     DroppedWindow,
+    GraphUse,
     HostSync,
     MaterialName,
     NcclOnly,
@@ -31,9 +34,13 @@ from critpath.model.report import (
     WorkVolume,
     cut,
 )
+from critpath.model.report.words import Backend
 from critpath.model.values import NS_PER_MS, Stat
-from critpath.pipeline.inputs import InputSummary, UnitSummary
+from critpath.pipeline.absences import report_absent
+from critpath.pipeline.summaries import InputSummary, UnitSummary
+from critpath.rank.absence import Absence
 from critpath.rank.compute import NameTime
+from critpath.rank.parts import BLOCKING, LAUNCH_STARVED, STALLED
 from critpath.rank.summary import RankSummary
 from critpath.rank.transfers import Transfer as TransferTime
 from critpath.rank.windows import Windows
@@ -77,9 +84,11 @@ def report_unit(unit: UnitSummary, source: InputSummary, ids: dict[UnitKey, str]
             kernels=found.work.kernels,
             linked_kernels=found.work.linked_kernels,
         ),
-        communication=_communication(found, n),
+        absent=_absent(unit, found, source),
+        communication=_communication(found, unit.absence, n),
         compute=_compute(found, n),
         transfers=_transfers(found, unit),
+        graphs=_graphs(found, source),
         host_sync=HostSync(
             host_ms=_mean(found.host_sync.host_ns), while_device_idle_ms=_mean(found.host_sync.while_device_idle_ns)
         ),
@@ -87,6 +96,7 @@ def report_unit(unit: UnitSummary, source: InputSummary, ids: dict[UnitKey, str]
             iteration_ms=_series(found.budget.iteration_ns),
             device_busy_ms=_series(found.budget.device_busy_ns),
             compute_busy_ms=_series(found.budget.compute_busy_ns),
+            **_absence_series(unit.absence),
             exposed_ms=_series(found.budget.exposed_ns),
         ),
     )
@@ -100,7 +110,8 @@ def _fields_known_without_windows(
         "input": unit.key.report,
         "rank": unit.rank,
         "rank_source": unit.rank_source,
-        "host": source.source.hostname if source.source else None,
+        "host": unit.host or (source.source.hostname if source.source else None),
+        "part": unit.part,
         "pid": pid_of(unit.key.process),
         "device": unit.key.device,
         "gpu": unit.gpu.name if unit.gpu else None,
@@ -153,8 +164,24 @@ def _budget(found: RankSummary) -> Budget:
     )
 
 
-def _communication(found: RankSummary, n: int) -> Communication:
+def _absent(unit: UnitSummary, found: RankSummary, source: InputSummary) -> Absent | None:
+    if unit.absence is None:
+        return None
+    waits = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+    missing = source.quality is not None and any(m.table == waits for m in source.quality.missing)
+    return report_absent(unit.absence, found, waits_not_recorded=missing and found.waits_called)
+
+
+def _absence_series(told: Absence | None) -> dict[str, list[float]]:
+    if told is None:
+        return {}
+    codes = {"launch_starved_ms": LAUNCH_STARVED, "blocking_ms": BLOCKING, "dependency_stalled_ms": STALLED}
+    return {name: _series(told.by_window[code]) for name, code in codes.items()}
+
+
+def _communication(found: RankSummary, told: Absence | None, n: int) -> Communication:
     c = found.communication
+    blocking_ns = sum(ns for label, ns in told.by_class.items() if label in get_args(Backend)) if told else None
     return Communication(
         backends=[
             BackendTime(
@@ -169,6 +196,7 @@ def _communication(found: RankSummary, n: int) -> Communication:
         ],
         union_ms=_per_window(c.union_ns, n),
         exposed_ms=_per_window(c.exposed_ns, n),
+        blocking_ms=None if blocking_ns is None else _per_window(blocking_ns, n),
         overlapped_ms=_per_window(c.overlapped_ns, n),
         overlap_pct=100 * c.overlapped_ns / c.union_ns if c.union_ns else None,
         nccl_only=NcclOnly(union_ms=_per_window(c.nccl_union_ns, n), exposed_ms=_per_window(c.nccl_exposed_ns, n)),
@@ -247,6 +275,23 @@ def _transfers(found: RankSummary, unit: UnitSummary) -> list[Transfer]:
         )
 
     return [row(t) for t in found.transfers]
+
+
+def _graphs(found: RankSummary, source: InputSummary) -> GraphUse:
+    """Graphs in the windows; launches without any row are known of the process only, so each of its units has them."""
+    starts, ends = found.windows.starts_ns, found.windows.ends_ns
+    uncovered = 0
+    for row in source.quality.graphs.coverage if source.quality else ():
+        if row.process == found.key.process:
+            window = np.searchsorted(starts, row.uncovered_ns, side="right") - 1
+            uncovered += int(((window >= 0) & (row.uncovered_ns < ends[np.maximum(window, 0)])).sum())
+    return GraphUse(
+        launches=found.graphs.launches + uncovered,
+        uncovered=uncovered,
+        opaque=found.graphs.opaque,
+        opaque_ms=_per_window(found.graphs.opaque_ns, len(found.windows)),
+        node_ops=found.graphs.node_ops,
+    )
 
 
 def _per_window(total_ns: int, n: int) -> float:

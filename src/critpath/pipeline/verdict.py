@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from critpath.model.report import Dominant, GuardRow, Limit, Unit, Verdict
-from critpath.model.report.words import ProofStatus
+from critpath.model.report import Absent, Dominant, GuardRow, Limit, Unit, Verdict
+from critpath.model.report.words import Bucket, ProofStatus
 from critpath.model.values import figure, percent
 
 __all__ = ["limits", "slowest", "verdict"]
@@ -41,21 +41,49 @@ def limits(rows: Sequence[GuardRow]) -> list[Limit]:
 
 
 def _dominant(unit: Unit) -> Dominant:
-    """The largest bucket; where compute was mostly absent and its causes are unknown, none is proven largest."""
-    if unit.budget is None or unit.window is None:
+    """The largest of compute busy, the buckets without compute and the time outside; opaque graphs are inconclusive."""
+    if unit.budget is None or unit.window is None or unit.absent is None:
         return Dominant(bucket="inconclusive")
-    iteration, compute = unit.budget.iteration.mean_ms, unit.budget.compute_busy.mean_ms
-    absent, outside = unit.budget.compute_absent.mean_ms, unit.window.outside_step_ms
-    whole = iteration + outside
-    if outside > max(compute, absent):
-        return Dominant(bucket="outside_step", unit=unit.id, ms=outside, share=outside / whole)
-    if compute >= max(absent, outside) and compute > 0:
-        return Dominant(bucket="compute", unit=unit.id, ms=compute, share=compute / whole)
-    return Dominant(bucket="inconclusive", unit=unit.id)
+    absent, outside = unit.absent, unit.window.outside_step_ms
+    times: dict[Bucket, float] = {
+        "compute": unit.budget.compute_busy.mean_ms,
+        "launch_starved": absent.launch_starved_ms,
+        "blocking": absent.blocking_ms,
+        "dependency_stalled": absent.dependency_stalled_ms,
+        "inconclusive": absent.opaque_graph_ms,
+        "outside_step": outside,
+    }
+    bucket = max(times, key=lambda name: times[name])
+    whole = unit.budget.iteration.mean_ms + outside
+    if bucket == "inconclusive" or not whole:
+        return Dominant(bucket="inconclusive", unit=unit.id)
+    return Dominant(
+        bucket=bucket,
+        class_=_largest_inside(absent, bucket),
+        unit=unit.id,
+        ms=times[bucket],
+        share=times[bucket] / whole,
+    )
+
+
+def _largest_inside(absent: Absent, bucket: Bucket) -> str | None:
+    """The largest class of a bucket: class of blocking, host cause of launch starvation, reason of a stall."""
+    inside: dict[str, float] = {}
+    if bucket == "blocking" and absent.blocking is not None:
+        inside = dict(absent.blocking.by_class)
+    elif bucket == "launch_starved" and absent.launch_starved is not None:
+        for row in absent.launch_starved.by_host_cause:
+            inside[row.cause] = inside.get(row.cause, 0.0) + row.ms
+    elif bucket == "dependency_stalled" and absent.dependency_stalled is not None:
+        reasons = absent.dependency_stalled.by_reason.model_dump()
+        inside = {reason: ms for reason, ms in reasons.items() if ms is not None}
+    return max(inside, key=lambda name: inside[name]) if inside else None
 
 
 def _status(dominant: Dominant) -> ProofStatus:
-    return "unverified" if dominant.bucket == "inconclusive" else "trace-verified"
+    if dominant.bucket == "inconclusive":
+        return "unverified"
+    return "inferred" if dominant.class_ in ("unknown", "stall") else "trace-verified"
 
 
 def _headline(unit: Unit, dominant: Dominant, units: int) -> str:
@@ -68,8 +96,40 @@ def _headline(unit: Unit, dominant: Dominant, units: int) -> str:
     among = f"On the slowest of {units} captured units ({name})" if units > 1 else f"On the one captured unit ({name})"
     share = percent(absent / iteration if iteration else None)
     text = f"{among}, compute was absent for {figure(absent)} of {figure(iteration)} ms ({share}) of {whole}."
-    if dominant.bucket == "compute":
-        return f"{text} Compute itself is the largest part."
-    if dominant.bucket == "outside_step":
-        return f"{text} Time between steps is larger than either part: it belongs to no step."
-    return f"{text} Why it was absent is not analysed, so no cause is named."
+    return f"{text} {_cause(unit, dominant)}"
+
+
+def _cause(unit: Unit, dominant: Dominant) -> str:
+    """What the largest part is, as far as it is proven."""
+    if dominant.bucket == "inconclusive":
+        return (
+            "Most of it lies at or behind CUDA graphs traced as one row, so what ran inside is unknown: recapture with "
+            "--cuda-graph-trace=node."
+        )
+    told = f"{figure(dominant.ms)} ms" if dominant.ms is not None else "an unknown time"
+    label = (dominant.class_ or "unknown").replace("_", " ")
+    bound = unit.absent.blocking_bound if unit.absent is not None else "exact"
+    return {
+        "compute": f"Compute itself is the largest part ({told}). {_largest_absent(unit)}".rstrip(),
+        "outside_step": f"Time between steps is the largest part ({told}): it belongs to no step.",
+        "launch_starved": f"Launch-starved time is the largest part ({told}), most of it with host cause {label}.",
+        "blocking": f"Blocking is the largest part ({told}, bound: {bound}), most of it by {label}.",
+        "dependency_stalled": f"Dependency-stalled time is the largest part ({told}), most of it for reason {label}.",
+    }[dominant.bucket]
+
+
+def _largest_absent(unit: Unit) -> str:
+    """The largest bucket of the time without compute, where there is any."""
+    absent = unit.absent
+    if absent is None:
+        return ""
+    times: dict[Bucket, float] = {
+        "launch_starved": absent.launch_starved_ms,
+        "blocking": absent.blocking_ms,
+        "dependency_stalled": absent.dependency_stalled_ms,
+    }
+    bucket = max(times, key=lambda name: times[name])
+    if not times[bucket]:
+        return ""
+    label = (_largest_inside(absent, bucket) or "unknown").replace("_", " ")
+    return f"Of the time without it, {bucket.replace('_', '-')} is most ({figure(times[bucket])} ms), mainly {label}."

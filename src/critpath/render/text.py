@@ -28,6 +28,7 @@ _BAR = 16
 _UNITS_LISTED = 16
 _LONGEST_NAME = 60
 _LONGEST_PARAGRAPH = 480
+_LONGEST_DETAIL = 2 * (WIDTH - 2)
 _RANK = re.compile(r"units\[(\d+)\]\.rank")
 
 
@@ -107,13 +108,54 @@ def _unit(unit: Unit) -> list[RenderableType]:
         ("iteration", b.iteration, ""),
         ("compute busy", b.compute_busy, "green"),
         ("compute absent", b.compute_absent, "red"),
-        ("  device busy otherwise", b.occupied_not_computing, "yellow"),
-        ("  device idle", b.device_idle, "red"),
     ):
         table.add_row(label, Text(bar(value.mean_ms / whole, _BAR), style=style), figure(value.mean_ms), _range(value))
+    for label, ms, note in _buckets(unit):
+        table.add_row(f"  {label}", Text(bar(ms / whole, _BAR), style="yellow"), figure(ms), note)
+    table.add_row(
+        "device idle", bar(b.device_idle.mean_ms / whole, _BAR), figure(b.device_idle.mean_ms), _range(b.device_idle)
+    )
     parts: list[RenderableType] = [Text(heading, style="bold"), Padding(table, (0, 0, 0, 2))]
-    parts += [Padding(Text(line), (0, 0, 0, 2)) for line in _details(unit)]
+    parts += [Padding(Text(shortened(line, _LONGEST_DETAIL)), (0, 0, 0, 2)) for line in _details(unit)]
     return parts
+
+
+def _buckets(unit: Unit) -> Iterable[tuple[str, float, str]]:
+    """(bucket, time, what kind of bound it is)."""
+    a = unit.absent
+    if a is None:
+        return
+    yield "launch-starved", a.launch_starved_ms, ""
+    yield "blocking", a.blocking_ms, a.blocking_bound if a.blocking_bound == "exact" else f"{a.blocking_bound} bound"
+    yield "dependency-stalled", a.dependency_stalled_ms, ""
+    if a.opaque_graph_ms:
+        yield "opaque graphs", a.opaque_graph_ms, "inside unknown"
+    if a.residual_ms:
+        yield "residual", a.residual_ms, "in no bucket"
+
+
+def _reasons(unit: Unit) -> Iterable[str]:
+    """What is inside the buckets, one line each."""
+    a = unit.absent
+    if a is None or a.launch_starved is None or a.blocking is None or a.dependency_stalled is None:
+        return
+    s = a.launch_starved
+    if a.launch_starved_ms:
+        yield (
+            f"launch-starved    recoverable ≤ {figure(s.recoverable_ms)}, latency {figure(s.launch_latency_ms)}, "
+            f"host wait {figure(s.host_wait_ms)}, joint {figure(s.joint_with_producer_ms)}"
+        )
+        rows = s.by_host_cause[:3]
+        yield "  host causes: " + "; ".join(
+            f"{r.cause} {r.detail}{f' for {r.waits_on}' if r.waits_on else ''} {figure(r.ms)}" for r in rows
+        )
+    if a.blocking.by_class:
+        classes = list(a.blocking.by_class.items())[:4]
+        yield "blocking by class " + ", ".join(f"{name} {figure(ms)}" for name, ms in classes)
+    told = {k: v for k, v in a.dependency_stalled.by_reason.model_dump().items() if v}
+    if told:
+        ordered = sorted(told.items(), key=lambda kv: -kv[1])[:4]
+        yield "stalled by reason " + ", ".join(f"{name} {figure(ms)}" for name, ms in ordered)
 
 
 def _range(value: Stat) -> str:
@@ -122,6 +164,7 @@ def _range(value: Stat) -> str:
 
 def _details(unit: Unit) -> Iterable[str]:
     w, v, c, h = unit.window, unit.work_volume, unit.communication, unit.host_sync
+    yield from _reasons(unit)
     if w is not None and w.outside_step_ms:
         yield f"outside the step  {figure(w.outside_step_ms)} ms between steps; no step's time"
     if c is not None and c.union_ms:

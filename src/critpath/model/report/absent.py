@@ -55,7 +55,7 @@ class HostCauseTime(Part):
         default=None, json_schema_extra=null_means("the thread was not waiting for a device op")
     )
     """Class of the device op that the thread was waiting for: the cause behind the cause."""
-    nvtx: str | None = Field(default=None, json_schema_extra=null_means("no range was open"))
+    nvtx: str | None = None
     """Innermost NVTX range of the thread: a place, never a cause."""
 
 
@@ -87,9 +87,9 @@ class BlockingOperation(Part):
     )
     """Class of the operation, not of the stream it came from."""
     ms: Ms
-    """Blocking time it owns."""
+    """Blocking of the intervals whose op directly waited for it; what held it in turn is told by class."""
     count: Count
-    """Its executions that blocked, over all windows."""
+    """Intervals in which it was waited for, over all windows."""
     producer_late_ms: Ms
     """Part in which this producer had not itself begun."""
 
@@ -100,7 +100,7 @@ class Blocking(Part):
     by_class: dict[OperationClass, Ms] = Field(default_factory=dict)
     """Blocking time by the class of the producer that ran, `late_launch` and `stall` before it; adds up."""
     by_operation: list[BlockingOperation] = Field(default_factory=list)
-    """The same by operation, largest first."""
+    """Blocking time by the operation directly waited for, largest first."""
 
 
 class StallReasons(Part):

@@ -1,0 +1,163 @@
+"""Why compute was absent: analysed for every unit of an input, and told in the report's words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from typing import cast
+
+from critpath.base.intervals import Intervals
+from critpath.model.report import (
+    REST,
+    Absent,
+    Blocking,
+    BlockingOperation,
+    BucketTimes,
+    DependencyStalled,
+    HostCauseTime,
+    LaunchStarved,
+    OffsetSensitivity,
+    StallReasons,
+    cut,
+)
+from critpath.model.report.words import Bound
+from critpath.model.report.words import HostCause as HostCauseName
+from critpath.model.taxonomy import Taxonomy
+from critpath.model.trace import Trace
+from critpath.model.values import NS_PER_MS
+from critpath.pipeline.summaries import UnitSummary
+from critpath.rank.absence import Absence, absence
+from critpath.rank.attribution import ProcessFacts, Surroundings
+from critpath.rank.parts import BLOCKING, LAUNCH_STARVED, OPAQUE_GRAPH, STALLED
+from critpath.rank.process_facts import process_facts
+from critpath.rank.summary import RankSummary
+
+__all__ = ["report_absent", "with_absences"]
+
+
+def with_absences(trace: Trace, units: tuple[UnitSummary, ...], taxonomy: Taxonomy) -> tuple[UnitSummary, ...]:
+    """The units of one input, each with why its compute was absent; one process is resolved once."""
+    facts: dict[int, ProcessFacts] = {}
+    busy = {u.key: u.summary.busy for u in units if u.summary is not None}
+    done = []
+    for unit in units:
+        if unit.summary is None:
+            done.append(unit)
+            continue
+        process = unit.key.process
+        if process not in facts:
+            facts = {process: process_facts(trace, process, taxonomy)}
+        others = [busy[key] for key in unit.shared.others if key in busy] if unit.shared else []
+        around = Surroundings(
+            migrations=facts[process].ops.migrations.get(unit.key.device, Intervals.empty()),
+            others=reduce(Intervals.union, others, Intervals.empty()),
+            communication=unit.summary.communicating,
+        )
+        overheads = trace.overheads.where(trace.overheads.process == process)
+        told, _ = absence(facts[process], unit.key.device, unit.summary.windows, around, overheads)
+        done.append(replace(unit, absence=told))
+    return tuple(done)
+
+
+def report_absent(told: Absence, found: RankSummary, *, waits_not_recorded: bool) -> Absent:
+    """The report's section.
+
+    Args:
+        told: what was found.
+        found: the unit's summary.
+        waits_not_recorded: whether the export lacks the synchronization table though wait or record calls exist.
+    """
+    n = len(found.windows)
+    totals = told.by_window.sum(axis=1).tolist()
+    absent_ns = int(found.budget.compute_absent_ns.sum())
+    return Absent(
+        launch_starved_ms=_ms(totals[LAUNCH_STARVED], n),
+        blocking_ms=_ms(totals[BLOCKING], n),
+        dependency_stalled_ms=_ms(totals[STALLED], n),
+        opaque_graph_ms=_ms(totals[OPAQUE_GRAPH], n),
+        residual_ms=_ms(absent_ns - sum(totals), n),
+        contested_ms=_ms(told.contested_ns, n),
+        offset_sensitivity=OffsetSensitivity(
+            minus_10us=_buckets(told.moved[0].tolist(), n), plus_10us=_buckets(told.moved[1].tolist(), n)
+        ),
+        unresolved_wait_share=told.unresolved_share,
+        blocking_bound=_bound(told, waits_not_recorded=waits_not_recorded),
+        launch_starved=LaunchStarved(
+            recoverable_ms=_ms(told.starved.get("recoverable", 0), n),
+            joint_with_producer_ms=_ms(told.starved.get("joint_with_producer", 0), n),
+            host_wait_ms=_ms(told.starved.get("host_wait", 0), n),
+            launch_latency_ms=_ms(told.starved.get("launch_latency", 0), n),
+            by_host_cause=_causes(told, n),
+        ),
+        blocking=Blocking(
+            by_class={label: _ms(ns, n) for label, ns in sorted(told.by_class.items(), key=lambda kv: -kv[1])},
+            by_operation=_operations(told, n),
+        ),
+        dependency_stalled=DependencyStalled(by_reason=_reasons(told, n)),
+    )
+
+
+def _causes(told: Absence, n: int) -> list[HostCauseTime]:
+    rows = [
+        HostCauseTime(cause=cast("HostCauseName", c.cause), detail=c.detail, ms=_ms(ns, n), waits_on=c.waits_on)
+        for c, ns in told.causes
+    ]
+    return cut(rows, lambda rest: HostCauseTime(cause="rest", detail="", ms=sum(r.ms for r in rest)))
+
+
+def _operations(told: Absence, n: int) -> list[BlockingOperation]:
+    rows = [
+        BlockingOperation(
+            name=o.name,
+            class_=o.label,
+            ms=_ms(o.blocking_ns, n),
+            count=o.count,
+            producer_late_ms=_ms(o.producer_late_ns, n),
+        )
+        for o in told.operations
+    ]
+    return cut(
+        rows,
+        lambda rest: BlockingOperation(
+            name=REST,
+            ms=sum(r.ms for r in rest),
+            count=sum(r.count for r in rest),
+            producer_late_ms=sum(r.producer_late_ms for r in rest),
+        ),
+    )
+
+
+def _reasons(told: Absence, n: int) -> StallReasons:
+    """Reasons that are tested; the others stay null."""
+    tested = (
+        "back_to_back",
+        "device_full",
+        "other_process",
+        "uvm",
+        "unresolved_wait",
+        "inside_graph",
+        "no_next_kernel",
+    )
+    return StallReasons(**{reason: _ms(told.by_reason.get(reason, 0), n) for reason in (*tested, "unknown")})
+
+
+def _bound(told: Absence, *, waits_not_recorded: bool) -> Bound:
+    lower = told.unresolved_share > 0 or waits_not_recorded
+    if lower and told.unlinked_blocking:
+        return "estimate"
+    if lower:
+        return "lower"
+    return "upper" if told.unlinked_blocking else "exact"
+
+
+def _buckets(totals: list[int], n: int) -> BucketTimes:
+    return BucketTimes(
+        launch_starved_ms=_ms(totals[LAUNCH_STARVED], n),
+        blocking_ms=_ms(totals[BLOCKING], n),
+        dependency_stalled_ms=_ms(totals[STALLED], n),
+        opaque_graph_ms=_ms(totals[OPAQUE_GRAPH], n),
+    )
+
+
+def _ms(total_ns: int, n: int) -> float:
+    return total_ns / n / NS_PER_MS

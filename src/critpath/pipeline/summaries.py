@@ -1,0 +1,94 @@
+"""What the map step keeps of an input and of each of its units: small, picklable values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from critpath.base.errors import CritpathError
+from critpath.base.intervals import I64
+from critpath.model.identity import UnitKey
+from critpath.model.trace import Gpu, Source
+from critpath.rank.absence import Absence
+from critpath.rank.capture import CaptureQuality
+from critpath.rank.process_rows import ProcessRows
+from critpath.rank.summary import RankSummary
+
+__all__ = ["InputSummary", "Note", "SharedGpu", "UnitSummary"]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedGpu:
+    """A physical GPU that several units of one input used, as one of them sees it.
+
+    Attributes:
+        others: the other units.
+        device_busy_ns: time in each of this unit's windows with an op of any of them, shape (n,).
+    """
+
+    others: tuple[UnitKey, ...]
+    device_busy_ns: I64
+
+
+@dataclass(frozen=True, slots=True)
+class UnitSummary:
+    """One unit: who it is, and what was found.
+
+    Attributes:
+        rank, rank_source: as the input states it of the process, where that used one device only; None and `unknown`
+            otherwise.
+        damage: table → (zero, negative, outside) records set aside.
+        null_streams: (context, stream) pairs known to be legacy default streams; contexts in `known_contexts` have
+            theirs told.
+        summary: None where nothing can be said of the unit's step; `failure` says why.
+        span_ns: first start and last end of its undamaged device ops.
+        ranges: some texts of its process' NVTX ranges, most frequent first, where no declared step was found.
+        part, host: as the user says.
+        absence: why compute was absent in its windows.
+    """
+
+    key: UnitKey
+    rank: int | None
+    rank_source: str
+    gpu: Gpu | None
+    damage: dict[str, tuple[int, int, int]]
+    null_streams: frozenset[tuple[int, int]]
+    known_contexts: frozenset[int]
+    summary: RankSummary | None
+    span_ns: tuple[int, int] | None
+    failure: str | None = None
+    ranges: tuple[str, ...] = ()
+    shared: SharedGpu | None = None
+    part: str | None = None
+    host: str | None = None
+    absence: Absence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that was left out or is not known of the records, and the claims that it limits."""
+
+    text: str
+    constrains: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InputSummary:
+    """One input. A failed one has an error and nothing else.
+
+    Attributes:
+        quality: what the capture can and can't support, of the trace as read: damaged records were recorded too.
+        notes: what was left out while reading it.
+    """
+
+    path: str
+    error: CritpathError | None = None
+    source: Source | None = None
+    units: tuple[UnitSummary, ...] = ()
+    quality: CaptureQuality | None = None
+    environment: tuple[tuple[str, str], ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def processes(self) -> tuple[ProcessRows, ...]:
+        """The processes with CUDA rows, those with device rows first."""
+        return tuple(p.rows for p in self.quality.processes) if self.quality else ()

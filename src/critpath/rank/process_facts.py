@@ -1,0 +1,25 @@
+"""What is known of one process before any of its units is analysed."""
+
+from __future__ import annotations
+
+from critpath.model.taxonomy import Taxonomy
+from critpath.model.trace import Trace
+from critpath.rank.attribution import ProcessFacts
+from critpath.rank.dependencies import dependencies
+from critpath.rank.host_waits import host_waits
+from critpath.rank.process_ops import process_ops
+
+__all__ = ["process_facts"]
+
+
+def process_facts(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessFacts:
+    """Ops, dependencies and host waits of one process.
+
+    Args:
+        trace: without damaged records.
+        process: process key.
+        taxonomy: how kernel names are read.
+    """
+    ops = process_ops(trace, process, taxonomy)
+    known = dependencies(trace, process, ops)
+    return ProcessFacts(ops, known, host_waits(trace, process, ops, known))
