@@ -126,13 +126,20 @@ def _as_steps(device: _DevicePeriods, kind: str, period: Period) -> Steps:
 
 
 def _second_opinion(device: _DevicePeriods, windows: Windows) -> CrossCheck | None:
-    """The first anchor of another kind that has one; one that is itself in doubt may agree but not object."""
+    """The opinion of an anchor of another kind: an objection, else the same step, else a fraction of it.
+
+    An anchor that is itself in doubt may agree but not object.
+    """
+    fraction: CrossCheck | None = None
     for kind in _CHECKED_BY:
         period = device.of(kind) if kind != windows.kind else None
         if period is None:
             continue
         marks_ns = device.sequence.start_ns[period.marks]
         opinion = cross_check(kind, marks_ns, windows.starts_ns, windows.ends_ns, windows.period_ns)
-        if opinion and (opinion.agrees or period.is_step):
+        if opinion is None or not (opinion.agrees or period.is_step):
+            continue
+        if opinion.ratio == 1.0 or not opinion.agrees:
             return opinion
-    return None
+        fraction = fraction or opinion
+    return fraction
