@@ -65,7 +65,7 @@ def test_every_scenario_writes_sound_files_and_truth(tmp_path: Path, scenario: s
 def test_truth_has_its_keys(tmp_path: Path) -> None:
     truth = simulate("data_parallel", tmp_path, ranks=2, layers=2, **SMALL).truth
     assert list(truth) == [
-        *("schema", "scenario", "options", "generation", "graph_trace", "reports", "units", "job"),
+        *("schema", "scenario", "options", "generation", "graph_trace", "spoiled", "reports", "units", "job"),
     ]
     assert truth["schema"] == "critpath.sim.truth/1"
     assert (truth["scenario"], truth["options"]["ranks"], truth["options"]["layers"]) == ("data_parallel", 2, 2)

@@ -5,6 +5,8 @@ A call takes 1 ns and an op may run 10 ns after its call began, unless a test sa
 
 from __future__ import annotations
 
+from typing import Any
+
 from critpath.sim.execute import execute
 from critpath.sim.executed import Execution, Op
 from critpath.sim.instructions import (
@@ -25,6 +27,7 @@ from critpath.sim.instructions import (
     StreamSync,
     StreamWait,
 )
+from critpath.sim.mechanisms import Mechanisms
 from critpath.sim.program import Costs, Job, Process, Report, Thread
 
 COMPUTE = Kernel("void gemm<(int)4>(int)", "gemm", "_Z4gemmILi4EEvi")
@@ -90,15 +93,17 @@ def process(*threads: Thread, rank: int = 0, pid: int = 100, streams: tuple[Stre
     return Process(pid, "python", rank, streams, threads)
 
 
-def job_of(*processes: Process, costs: Costs | None = None, graph_trace: str = "node") -> Job:
+def job_of(
+    *processes: Process, costs: Costs | None = None, graph_trace: str = "node", mechanisms: Mechanisms | None = None
+) -> Job:
     """One report a process."""
     reports = tuple(Report(f"rank{p.rank}", "node0", (p,)) for p in processes)
-    return Job(reports, Costs.free() if costs is None else costs, graph_trace)
+    return Job(reports, Costs.free() if costs is None else costs, graph_trace, mechanisms or Mechanisms())
 
 
-def run(*instructions: Instruction, costs: Costs | None = None) -> Execution:
+def run(*instructions: Instruction, costs: Costs | None = None, **mechanisms: Any) -> Execution:
     """One process with one thread."""
-    return execute(job_of(process(thread(*instructions)), costs=costs))
+    return execute(job_of(process(thread(*instructions)), costs=costs, mechanisms=Mechanisms(**mechanisms)))
 
 
 def ops(execution: Execution, rank: int = 0) -> list[Op]:

@@ -49,9 +49,11 @@ def _ops(execution: Execution, ops: list[Op], meetings: dict[int, int]) -> dict[
             "thread": [op.thread.tid for op in own],
             "call_start_ns": clock.all_at([op.call_start_ns for op in own]),
             "call_end_ns": clock.all_at([op.call_end_ns for op in own]),
-            "ready_ns": clock.all_at([op.ready_ns for op in own]),
-            "start_ns": clock.all_at([op.start_ns for op in own]),
-            "end_ns": clock.all_at([op.end_ns for op in own]),
+            "submitted_ns": clock.all_at([op.submitted_ns for op in own]),
+            "ready_ns": clock.all_on_devices((op.stream.device, op.ready_ns) for op in own),
+            "alone_ns": [op.duration_ns for op in own],
+            "start_ns": clock.all_on_devices((op.stream.device, op.start_ns) for op in own),
+            "end_ns": clock.all_on_devices((op.stream.device, op.end_ns) for op in own),
             "collective": [-1 if op.collective is None else meetings[id(op.collective)] for op in own],
             "graph_node": [-1 if op.graph is None else op.node for op in own],
         }
@@ -82,7 +84,7 @@ def _edges(ops: list[Op], places: dict[int, int], trace: str) -> dict[str, list[
     """The edges of each op in turn: what its start waited for, then the peer whose start its end waited for.
 
     `path` lists the (wait, record) correlation ids from the op back to the producer; the two id columns are its ends,
-    -1 without. A peer's `producer_end_ns` is the time at which it started.
+    -1 without. Of kinds that wait for a start, `producer_end_ns` is the time at which the producer started.
     """
     waiting: list[Op] = []
     found: list[Edge] = []
@@ -92,12 +94,14 @@ def _edges(ops: list[Op], places: dict[int, int], trace: str) -> dict[str, list[
         if op.peer is not None and op.peer is not op:
             found.append(Edge(EdgeKind.COLLECTIVE_PEER, op.peer, 0))
             waiting.append(op)
-    zeros = [op.run.report.clock for op in waiting]
     return {
         "op": [places[op.index] for op in waiting],
         "kind": [edge.kind.value for edge in found],
         "producer": [places[_source(edge.producer, trace)] for edge in found],
-        "producer_end_ns": [clock.at(_end_ns(edge)) for clock, edge in zip(zeros, found, strict=True)],
+        "producer_end_ns": [
+            op.run.report.clock.on_device(op.stream.device, edge.freed_ns)
+            for op, edge in zip(waiting, found, strict=True)
+        ],
         "delay_ns": [edge.delay_ns for edge in found],
         "wait_correlation_id": [edge.via[0][0] if edge.via else -1 for edge in found],
         "record_correlation_id": [edge.via[-1][1] if edge.via else -1 for edge in found],
@@ -110,11 +114,6 @@ def _source(producer: Op, trace: str) -> int:
     if producer.members is None and producer.graph is None:
         return producer.index
     return shown_as(producer, trace).index
-
-
-def _end_ns(edge: Edge) -> int:
-    """The time on which the edge holds an op up."""
-    return edge.producer.start_ns if edge.kind is EdgeKind.COLLECTIVE_PEER else edge.producer.end_ns
 
 
 def _collectives(execution: Execution, places: dict[int, int], trace: str) -> list[dict[str, object]]:

@@ -2,22 +2,26 @@
 
 A heap holds every runnable host thread at its own time, so calls of all threads of all processes happen in true time
 order. A device op is placed at once when the ends of its producers are known, even ahead of host time; otherwise it
-waits for them. That is exact because an op never starts before the call that issued it. A mechanism that grants a
-contended resource by time (a copy engine, a full launch queue) belongs on the same heap.
+waits for them. That is exact because an op never starts before the call that issued it. Whatever grants a contended
+resource by time (a copy engine, a GPU that two kernels share) puts its moments onto the same heap, so that whoever
+could ask earlier has asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from itertools import count
 
 from critpath.sim.collectives import Meetings
 from critpath.sim.errors import ProgramError
 from critpath.sim.executed import UNKNOWN, Execution, Op, ProcessRun
-from critpath.sim.hostcalls import HANDLERS
+from critpath.sim.gates import Gates
+from critpath.sim.hostcalls import handlers_for
 from critpath.sim.hosts import Host, HostThread, HostWait
 from critpath.sim.program import Job
+from critpath.sim.retelling import retell
+from critpath.sim.submission import submit
 
 __all__ = ["Machine", "execute"]
 
@@ -30,6 +34,7 @@ def execute(job: Job) -> Execution:
     """
     machine = Machine(job)
     machine.run()
+    machine.finish()
     return Execution(job, [host.run for host in machine.hosts], machine.meetings.all)
 
 
@@ -41,8 +46,13 @@ class Machine:
         self.costs = job.costs
         self.meetings = Meetings()
         self.next_index = count()
-        self._heap: list[tuple[int, int, HostThread]] = []
+        self._heap: list[tuple[int, int, HostThread | Callable[[], None]]] = []
         self._turns = count()
+        self._handlers = handlers_for(job.mechanisms)
+        self._gates = Gates(self)
+        self.gated = self._gates.any
+        self.hidden: list[Op] = []
+        self.faulted: list[Op] = []
         self.hosts = [Host(ProcessRun(report, process), self) for report in job.reports for process in report.processes]
         for host in self.hosts:
             for thread in host.threads:
@@ -53,12 +63,31 @@ class Machine:
         thread.parked = False
         heappush(self._heap, (thread.now_ns, next(self._turns), thread))
 
+    def requeue(self, thread: HostThread) -> None:
+        """Let `thread` go on at its own time, and everyone who is earlier before it."""
+        thread.parked = True
+        heappush(self._heap, (thread.now_ns, next(self._turns), thread))
+
+    def at(self, time_ns: int, act: Callable[[], None]) -> None:
+        """Do something once everything before `time_ns` is done."""
+        heappush(self._heap, (time_ns, next(self._turns), act))
+
+    def prepare(self, thread: HostThread, op: Op) -> None:
+        """Put the gates of this machine before a new op, which has its place in its stream."""
+        self._gates.prepare(thread, op)
+
     def run(self) -> None:
         """Run every thread to its end."""
         heap = self._heap
-        handlers = HANDLERS
+        handlers = self._handlers
         while heap:
             thread = heappop(heap)[2]
+            if not isinstance(thread, HostThread):
+                thread()
+                continue
+            thread.parked = False
+            if thread.then is not None and not self._continued(thread):
+                continue
             for instruction in thread.instructions:
                 handlers[type(instruction)](thread, instruction)
                 if thread.parked:
@@ -69,6 +98,23 @@ class Machine:
             else:
                 thread.finished = True
         self._expect_finished()
+
+    def _continued(self, thread: HostThread) -> bool:
+        """Finish what a thread was in the middle of; whether it is its turn to go on now."""
+        then, thread.then = thread.then, None
+        if then is not None:
+            then()
+        if thread.parked:
+            return False
+        if self._heap and self._heap[0][0] < thread.now_ns:
+            self.resume(thread)
+            return False
+        return True
+
+    def finish(self) -> None:
+        """Bring what no capture shows into the form in which the causal record tells it."""
+        if self.hidden or self.faulted:
+            retell(self)
 
     def settle(self, known: Sequence[Op]) -> None:
         """Let everything go on that waited for the ends now known, however far that leads."""
@@ -83,6 +129,8 @@ class Machine:
 
     def block(self, wait: HostWait, producers: Sequence[Op]) -> None:
         """Hold a thread until `producers` have ended; at once when their ends are known."""
+        if wait.thread.host.held:
+            submit(wait.thread.host, wait.start_ns)
         for op in producers:
             if op.end_ns == UNKNOWN:
                 wait.missing += 1

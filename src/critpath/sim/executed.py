@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from critpath.sim.instructions import Copy, Graph, Kernel, Memset, Stream
+from critpath.sim.host_instructions import HostCallback
+from critpath.sim.instructions import Collective, Copy, Fault, Graph, Kernel, Memset, Stream
 from critpath.sim.program import Job, Process, Report, Thread
 
 if TYPE_CHECKING:
@@ -56,6 +57,19 @@ class EdgeKind(StrEnum):
     LEGACY_STREAM = "legacy_stream"
     GRAPH_ORDER = "graph_order"
     COLLECTIVE_PEER = "collective_peer"
+    COPY_ENGINE = "copy_engine"
+    """The copy ahead of it held the engine of its direction."""
+    QUEUE_ORDER = "queue_order"
+    """The op ahead of it in its hardware queue had not started."""
+    HOST_CALLBACK = "host_callback"
+    """A host function, called behind the producer, had not returned."""
+    PROGRAMMATIC = "programmatic"
+    """It may start a while before the producer ends, so `delay_ns` is negative."""
+    UVM = "uvm"
+    """Managed memory was being moved in the order of its stream."""
+
+
+_ONSETS = (EdgeKind.COLLECTIVE_PEER, EdgeKind.QUEUE_ORDER)
 
 
 class Edge(NamedTuple):
@@ -70,11 +84,18 @@ class Edge(NamedTuple):
     delay_ns: int
     via: tuple[tuple[int, int], ...] = ()
 
+    @property
+    def freed_ns(self) -> int:
+        """When the producer did what was waited for: it ended, or for some kinds started [ns]."""
+        return self.producer.start_ns if self.kind in _ONSETS else self.producer.end_ns
+
 
 class Op:
     """One device op and why it ran when it did. Times are UNKNOWN until they can be known.
 
     `binding` is the place in `edges` of the constraint that set the start; -1 when the op's own launch did.
+    `duration_ns` is what the op takes by itself. `submitted_ns` is when it reached the GPU: with its call, unless calls
+    are held back. An op that no call explains has correlation id 0.
     """
 
     __slots__ = (
@@ -87,6 +108,8 @@ class Op:
         "edges",
         "end_ns",
         "exit_jitter_ns",
+        "faults",
+        "gates",
         "graph",
         "index",
         "kind",
@@ -98,6 +121,7 @@ class Op:
         "run",
         "start_ns",
         "stream",
+        "submitted_ns",
         "thread",
         "waiters",
         "what",
@@ -109,7 +133,7 @@ class Op:
         run: ProcessRun,
         kind: OpKind,
         stream: Stream,
-        what: Kernel | Copy | Memset | Graph,
+        what: Kernel | Copy | Memset | Graph | HostCallback,
         duration_ns: int,
         correlation: int,
         thread: Thread,
@@ -128,6 +152,9 @@ class Op:
         self.call_start_ns = call_start_ns
         self.call_end_ns = call_end_ns
         self.ready_ns = ready_ns
+        self.submitted_ns = call_start_ns
+        self.gates: list[Gate] | None = None
+        self.faults: tuple[Fault, ...] = ()
         self.edges: list[Edge] = []
         self.binding = -1
         self.start_ns = UNKNOWN
@@ -151,10 +178,27 @@ class Op:
             if free > start:
                 start, self.binding = free, place
         self.start_ns = start
+        if self.gates:
+            return self.gates.pop().enter(self)
         if self.collective is not None:
             return self.collective.arrive(self)
         self.end_ns = start + self.duration_ns
         return (self,)
+
+    def admitted(self) -> Sequence[Op]:
+        """Go on behind a gate: to the next, or run."""
+        if self.gates:
+            return self.gates.pop().enter(self)
+        if self.collective is not None:
+            return self.collective.arrive(self)
+        self.end_ns = self.start_ns + self.duration_ns
+        return (self,)
+
+    def held_by(self, kind: EdgeKind, producer: Op, start_ns: int) -> None:
+        """Start later than dependencies and launch ask for, because `producer` is in the way until `start_ns`."""
+        self.binding = len(self.edges)
+        self.edges.append(Edge(kind, producer, 0))
+        self.start_ns = start_ns
 
     def _enclose(self, members: list[Op]) -> Sequence[Op]:
         """Span the members of a graph launch: from the first start to the last end."""
@@ -174,6 +218,14 @@ class Waiter(Protocol):
 
     def proceed(self) -> Sequence[Op]:
         """Go on; the ops whose end is thereby known."""
+        ...
+
+
+class Gate(Protocol):
+    """Whatever a ready op has to pass before it runs; what lies behind a gate decides when, and may start it later."""
+
+    def enter(self, op: Op) -> Sequence[Op]:
+        """Take the op, whose `start_ns` is the earliest possible; the ops whose end is thereby known."""
         ...
 
 
@@ -228,13 +280,34 @@ class Range(NamedTuple):
     domain: int
     registered: bool
     step: int | None
+    payload: Collective | None = None
+
+
+class OverheadKind(StrEnum):
+    """What took a thread's time inside or between calls."""
+
+    FLUSH = "flush"
+    """The profiler wrote its buffers."""
+    QUEUE_FULL = "queue_full"
+    """A launch waited for room in the device's queue."""
 
 
 class Overhead(NamedTuple):
-    """Time that the profiler took on a thread."""
+    """Time that was taken from a thread; `correlation` is that of the call it lies in, 0 outside."""
 
     start_ns: int
     end_ns: int
+    thread: Thread
+    kind: OverheadKind = OverheadKind.FLUSH
+    correlation: int = 0
+
+
+class OsRow(NamedTuple):
+    """A call into the operating system as executed, long or short."""
+
+    start_ns: int
+    end_ns: int
+    name: str
     thread: Thread
 
 
@@ -265,6 +338,7 @@ class ProcessRun:
     records: list[Record] = field(default_factory=list)
     ranges: list[Range] = field(default_factory=list)
     overheads: list[Overhead] = field(default_factory=list)
+    os_calls: list[OsRow] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
 
 

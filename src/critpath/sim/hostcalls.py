@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from critpath.sim import host_instructions as h
+from critpath.sim import hostwork, issue
 from critpath.sim import instructions as p
-from critpath.sim import issue
 from critpath.sim.errors import ProgramError
 from critpath.sim.executed import Call, Held, Op, Overhead, Record, Sync, SyncShape
 from critpath.sim.hosts import HostThread, HostWait
 from critpath.sim.issue import call
+from critpath.sim.mechanisms import Mechanisms
+from critpath.sim.submission import launch_with_room
 
-__all__ = ["HANDLERS"]
+__all__ = ["HANDLERS", "handlers_for"]
 
-NOT_READY = 600
-"""cudaErrorNotReady."""
+Handler = Callable[[HostThread, Any], None]
 
 
 def _event_record(thread: HostThread, record: p.EventRecord) -> None:
@@ -46,15 +48,7 @@ def _stream_wait(thread: HostThread, wait: p.StreamWait) -> None:
 
 
 def _event_query(thread: HostThread, query: p.EventQuery) -> None:
-    start_ns = thread.now_ns
-    snapshot = thread.host.events.get(query.event)
-    ops = snapshot.ops() if snapshot is not None else []
-    ready = all(0 <= op.end_ns <= start_ns for op in ops)
-    correlation = call(thread, "cudaEventQuery_v3020", query.call_ns, 0 if ready else NOT_READY)
-    event_sync = _event_sync_id(thread, query.event)
-    thread.host.run.syncs.append(
-        Sync(start_ns, thread.now_ns, SyncShape.QUERY, query.stream, correlation, query.event, event_sync)
-    )
+    hostwork.query(thread, query.event, query.stream, query.call_ns)
 
 
 def _synchronize(  # noqa: PLR0913, PLR0917 - what the three synchronizing calls differ in
@@ -149,7 +143,7 @@ def _buffer_flush(thread: HostThread, flush: p.BufferFlush) -> None:
 
 
 # One table for all types, so that executing an instruction is one lookup; each function takes its own type.
-HANDLERS: dict[type, Callable[[HostThread, Any], None]] = {
+HANDLERS: dict[type, Handler] = {
     p.KernelLaunch: issue.kernel_launch,
     p.Copy: issue.copy,
     p.Memset: issue.memset,
@@ -168,4 +162,17 @@ HANDLERS: dict[type, Callable[[HostThread, Any], None]] = {
     p.ProfilerStart: _profiler_start,
     p.ProfilerStop: _profiler_stop,
     p.BufferFlush: _buffer_flush,
+    h.OsCall: hostwork.os_call,
+    h.LockAcquire: hostwork.lock_acquire,
+    h.LockRelease: hostwork.lock_release,
+    h.CondWait: hostwork.cond_wait,
+    h.EventPoll: hostwork.event_poll,
+    h.MappedSpin: hostwork.mapped_spin,
+    h.HostCallback: hostwork.host_callback,
+    h.Prefetch: hostwork.prefetch,
 }
+
+
+def handlers_for(mechanisms: Mechanisms) -> dict[type, Handler]:
+    """What each instruction does on a machine with these mechanisms."""
+    return {**HANDLERS, p.KernelLaunch: launch_with_room} if mechanisms.launch_queue else HANDLERS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -14,8 +15,9 @@ from critpath.sim.streams import ContextState, Snapshot, StreamState
 
 if TYPE_CHECKING:
     from critpath.sim.execute import Machine
+    from critpath.sim.submission import Batch
 
-__all__ = ["Host", "HostThread", "HostWait"]
+__all__ = ["Host", "HostThread", "HostWait", "Lock"]
 
 
 class Host:
@@ -30,6 +32,9 @@ class Host:
         self.events: dict[int, Snapshot] = {}
         self.raised: dict[str, int] = {}
         self.sleepers: dict[str, HostThread] = {}
+        self.locks: dict[str, Lock] = {}
+        self.launched: dict[int, deque[Op]] = {}
+        self.held: dict[int, Batch] = {}
         self.graph_tails: dict[int, Op] = {}
         self.contexts: dict[int, ContextState] = {}
         self.streams: dict[Stream, StreamState] = {}
@@ -50,10 +55,20 @@ class Host:
             raise ProgramError(f"pid {self.process.pid} uses a stream that it doesn't list: {stream}") from None
 
 
+class Lock:
+    """A mutex of a process: who has it, and who waits for it since when."""
+
+    __slots__ = ("owner", "waiting")
+
+    def __init__(self) -> None:
+        self.owner: HostThread | None = None
+        self.waiting: deque[tuple[HostThread, int]] = deque()
+
+
 class HostThread:
     """One thread while it runs; `now_ns` is its own time."""
 
-    __slots__ = ("calls", "finished", "host", "instructions", "last", "now_ns", "parked", "ranges", "thread")
+    __slots__ = ("calls", "finished", "host", "instructions", "last", "now_ns", "parked", "ranges", "then", "thread")
 
     def __init__(self, thread: Thread, host: Host) -> None:
         self.thread = thread
@@ -65,6 +80,8 @@ class HostThread:
         self.parked = False
         self.finished = False
         self.last = "its start"
+        self.then: Callable[[], None] | None = None
+        """What to do when the thread runs on, ahead of its next instruction."""
 
     def close_range(self, domain: int) -> None:
         """Close the innermost open range of `domain`.
@@ -76,18 +93,30 @@ class HostThread:
             raise ProgramError(f"thread {self.thread.name} closes a range of domain {domain} that it never opened")
         push, start_ns = self.ranges[domain].pop()
         self.host.run.ranges.append(
-            Range(start_ns, self.now_ns, push.text, self.thread, domain, push.registered, push.step)
+            Range(start_ns, self.now_ns, push.text, self.thread, domain, push.registered, push.step, push.payload)
         )
 
 
 class HostWait:
-    """A thread inside a call that returns once device work has ended."""
+    """A thread inside a call that returns once device work has ended.
 
-    __slots__ = ("_finished", "call_ns", "missing", "producers", "start_ns", "thread")
+    It wakes `wake_ns` after that, by default as long as the machine takes for a synchronization. `cause` is what its
+    time counts as.
+    """
 
-    def __init__(
-        self, thread: HostThread, call_ns: int, producers: Sequence[Op], finished: Callable[[int], None]
+    __slots__ = ("_cause", "_finished", "_wake_ns", "call_ns", "missing", "producers", "start_ns", "thread")
+
+    def __init__(  # noqa: PLR0913, PLR0917 - a wait is all of these
+        self,
+        thread: HostThread,
+        call_ns: int,
+        producers: Sequence[Op],
+        finished: Callable[[int], None],
+        wake_ns: int | None = None,
+        cause: str = "host-sync",
     ) -> None:
+        self._cause = cause
+        self._wake_ns = thread.host.machine.costs.sync_wake_ns if wake_ns is None else wake_ns
         self.thread = thread
         self.start_ns = thread.now_ns
         self.call_ns = call_ns
@@ -101,8 +130,8 @@ class HostWait:
         host = self.thread.host
         awaited = max(self.producers, key=attrgetter("end_ns"), default=None)
         if awaited is not None and awaited.end_ns > self.start_ns:
-            end_ns = max(end_ns, awaited.end_ns + host.machine.costs.sync_wake_ns)
-            host.run.held.append(Held(self.start_ns, end_ns, self.thread.thread, "host-sync", awaited))
+            end_ns = max(end_ns, awaited.end_ns + self._wake_ns)
+            host.run.held.append(Held(self.start_ns, end_ns, self.thread.thread, self._cause, awaited))
         self.thread.now_ns = end_ns
         self._finished(end_ns)
 

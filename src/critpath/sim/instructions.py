@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
+from critpath.sim.host_instructions import HostInstruction
+from critpath.sim.stream import Stream, StreamKind
+
 __all__ = [
     "BufferFlush",
     "Collective",
@@ -19,6 +22,7 @@ __all__ = [
     "EventQuery",
     "EventRecord",
     "EventSync",
+    "Fault",
     "Graph",
     "GraphLaunch",
     "GraphNode",
@@ -41,20 +45,14 @@ __all__ = [
 ]
 
 
-class StreamKind(IntEnum):
-    """How a stream relates to the legacy default stream; the values are the export's stream flags."""
-
-    BLOCKING = 1
-    NON_BLOCKING = 2
-    LEGACY = 3
-
-
 class CopyDirection(IntEnum):
-    """Direction of a copy; the values are the export's copy kinds."""
+    """Direction of a copy; the values are the export's copy kinds. The last two are migrations of managed memory."""
 
     HOST_TO_DEVICE = 1
     DEVICE_TO_HOST = 2
     DEVICE_TO_DEVICE = 8
+    MIGRATION_IN = 11
+    MIGRATION_OUT = 12
 
 
 class HostMemory(StrEnum):
@@ -62,17 +60,6 @@ class HostMemory(StrEnum):
 
     PAGEABLE = "pageable"
     PINNED = "pinned"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Stream:
-    """One CUDA stream of one process. Compared by identity: ids repeat between processes."""
-
-    device: int
-    context: int
-    stream: int
-    kind: StreamKind
-    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,11 +82,26 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Communicator:
-    """A group of ranks that meet in collectives, in the order in which each rank issues them."""
+    """A group of ranks that meet in collectives, in the order in which each rank issues them.
+
+    A pair that exchanges messages may be part of a larger communicator, which is what the library knows.
+    """
 
     name: str
     size: int
     backend: str = "nccl"
+    parent: str = ""
+    parent_size: int = 0
+
+    @property
+    def known_as(self) -> str:
+        """Name of the communicator that the library knows."""
+        return self.parent or self.name
+
+    @property
+    def known_size(self) -> int:
+        """Ranks of the communicator that the library knows."""
+        return self.parent_size or self.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,20 @@ class Collective:
     bytes: int
     transfer_ns: int
     exit_jitter_ns: int = 0
+    call: str = ""
+    """What this rank called where ranks call differently: "send" or "recv"."""
+    peer: int = -1
+    """The other rank of a message, within the communicator that the library knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Managed memory that a kernel waits for while it runs: the migration begins `after_ns` into the kernel."""
+
+    after_ns: int
+    bytes: int
+    duration_ns: int
+    direction: CopyDirection = CopyDirection.MIGRATION_IN
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +143,10 @@ class KernelLaunch:
     call_ns: int = 4_500
     latency_ns: int = 6_000
     collective: Collective | None = None
+    early_ns: int = 0
+    """How long before the end of the kernel ahead of it in its stream it may start (programmatic dependent launch)."""
+    faults: tuple[Fault, ...] = ()
+    """Migrations during the kernel, whose duration contains what it waits for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +282,8 @@ class RangePush:
     domain: int = 0
     registered: bool = False
     step: int | None = None
+    payload: Collective | None = None
+    """The call whose payload an export with blobs holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +347,7 @@ Instruction = (
     | ProfilerStart
     | ProfilerStop
     | BufferFlush
+    | HostInstruction
 )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from critpath.sim import instructions as p
-from critpath.sim.executed import Call, Edge, EdgeKind, Op, OpKind
+from critpath.sim.executed import UNKNOWN, Call, Edge, EdgeKind, Op, OpKind
 from critpath.sim.hosts import HostThread, HostWait
 from critpath.sim.streams import StreamState, enqueue, hold
 
-__all__ = ["call", "copy", "graph_launch", "kernel_launch", "memset"]
+__all__ = ["call", "copy", "graph_launch", "kernel_launch", "memset", "place"]
 
 PAGEABLE_ASYNC_BYTES = 65_536
 """Above this, an async copy from pageable memory is staged and holds the host."""
@@ -30,24 +30,27 @@ def call(thread: HostThread, name: str, call_ns: int, result: int = 0) -> int:
     return correlation
 
 
-def _place(thread: HostThread, op: Op, state: StreamState) -> None:
+def place(thread: HostThread, op: Op, state: StreamState) -> None:
     """Order a new op, and work out its times if nothing it waits for is still open."""
     machine = thread.host.machine
     enqueue(op, state, machine.costs)
     thread.host.run.ops.append(op)
+    if machine.gated:
+        machine.prepare(thread, op)
     if not hold(op):
         known = op.proceed()
-        if op.collective is not None:
+        if op.collective is not None or machine.gated:
             machine.settle(known)
 
 
-def kernel_launch(thread: HostThread, launch: p.KernelLaunch) -> None:
-    """Launch a kernel."""
+def kernel_launch(thread: HostThread, launch: p.KernelLaunch, entered_ns: int = UNKNOWN) -> None:
+    """Launch a kernel, with a call that was entered at `entered_ns` where something held it up until now."""
     host = thread.host
-    start_ns = thread.now_ns
+    now_ns = thread.now_ns
+    start_ns = now_ns if entered_ns == UNKNOWN else entered_ns
     correlation = host.correlation
     host.correlation = correlation + 1
-    end_ns = start_ns + launch.call_ns
+    end_ns = now_ns + launch.call_ns
     kernel = launch.kernel
     duration_ns = launch.duration_ns
     compute = kernel.communication is None
@@ -64,15 +67,34 @@ def kernel_launch(thread: HostThread, launch: p.KernelLaunch) -> None:
         thread.thread,
         start_ns,
         end_ns,
-        start_ns + launch.latency_ns,
+        now_ns + launch.latency_ns,
     )
+    if launch.faults:
+        op.faults = launch.faults
+        host.machine.faulted.append(op)
     if launch.collective is not None:
         host.machine.meetings.join(op, launch.collective)
         thread.calls.append(Call(start_ns, end_ns, "cudaLaunchKernelExC_v11060", correlation))
     else:
         thread.calls.append(Call(start_ns, end_ns, "cudaLaunchKernel_v7000", correlation))
-    _place(thread, op, host.state(launch.stream))
+    state = host.state(launch.stream)
+    if launch.early_ns:
+        place_early(thread, op, state, launch.early_ns)
+    else:
+        place(thread, op, state)
     thread.now_ns = end_ns + thread.thread.dispatch_ns
+
+
+def place_early(thread: HostThread, op: Op, state: StreamState, early_ns: int) -> None:
+    """Order a kernel that may start before the one ahead of it ends, though not before that one starts.
+
+    Behind anything but a kernel of known length it starts as any other.
+    """
+    ahead = state.tail
+    if ahead is not None and ahead.kind is OpKind.COMPUTE:
+        op.edges.append(Edge(EdgeKind.PROGRAMMATIC, ahead, -min(early_ns, ahead.duration_ns)))
+        state.tail = None
+    place(thread, op, state)
 
 
 def _device_op(thread: HostThread, work: p.Copy | p.Memset, kind: OpKind) -> Op:
@@ -91,7 +113,7 @@ def _device_op(thread: HostThread, work: p.Copy | p.Memset, kind: OpKind) -> Op:
         thread.now_ns + work.call_ns,
         thread.now_ns + work.latency_ns,
     )
-    _place(thread, op, host.state(work.stream))
+    place(thread, op, host.state(work.stream))
     return op
 
 
@@ -170,6 +192,9 @@ def graph_launch(thread: HostThread, launch: p.GraphLaunch) -> None:
         if node.collective is not None:
             host.machine.meetings.join(op, node.collective)
         members.append(op)
+    if host.machine.gated:
+        for op in members:
+            host.machine.prepare(thread, op)
     _start_graph(thread, whole, members)
     thread.now_ns += thread.thread.dispatch_ns
 

@@ -16,6 +16,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from critpath.sim.instructions import Instruction, Stream
+from critpath.sim.mechanisms import Mechanisms
+from critpath.sim.recording import Recording, TrainerLog
+from critpath.sim.spoils import Spoil
 
 __all__ = [
     "Clock",
@@ -61,19 +64,51 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """What turns true time into the time axis of a report."""
+    """What turns true time into the time axis of a report, with the errors that real clocks have.
+
+    Reports of one host share its drift; whoever writes a program sees to that.
+    """
 
     session_start_ns: int = 0
     """True time at which the axis has its zero."""
+    drift_ppm: float = 0.0
+    """How much faster than true time the host's clock runs [parts per million]."""
+    utc_error_ns: int = 0
+    """How far the host's idea of UTC is ahead [ns]."""
+    device_bias_ns: tuple[int, ...] = ()
+    """What converting GPU timestamps adds, by device ordinal [ns]; nothing for devices beyond."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the axis differs from true time by its zero alone."""
+        return not self.drift_ppm and not any(self.device_bias_ns)
 
     def at(self, true_ns: int) -> int:
-        """An instant on the report's axis [ns]."""
-        return true_ns - self.session_start_ns
+        """An instant of the host on the report's axis [ns]."""
+        elapsed_ns = true_ns - self.session_start_ns
+        return elapsed_ns + round(elapsed_ns * self.drift_ppm * 1e-6) if self.drift_ppm else elapsed_ns
 
     def all_at(self, true_ns: Iterable[int]) -> list[int]:
-        """Many instants at once."""
+        """Many instants of the host at once."""
         zero_ns = self.session_start_ns
+        if self.drift_ppm:
+            return [self.at(t) for t in true_ns]
         return [t - zero_ns for t in true_ns]
+
+    def bias_ns(self, device: int) -> int:
+        """What the device's timestamps are ahead of the host's [ns]."""
+        return self.device_bias_ns[device] if device < len(self.device_bias_ns) else 0
+
+    def on_device(self, device: int, true_ns: int) -> int:
+        """An instant of a device on the report's axis, as its rows have it [ns]."""
+        return self.at(true_ns) + self.bias_ns(device)
+
+    def all_on_devices(self, places: Iterable[tuple[int, int]]) -> list[int]:
+        """Many (device, true time) at once."""
+        if self.exact:
+            zero_ns = self.session_start_ns
+            return [t - zero_ns for _, t in places]
+        return [self.on_device(device, t) for device, t in places]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +152,8 @@ class Job:
     reports: tuple[Report, ...]
     costs: Costs = field(default_factory=Costs)
     graph_trace: str = "node"
+    mechanisms: Mechanisms = field(default_factory=Mechanisms)
+    recording: Recording = field(default_factory=Recording)
+    spoils: tuple[Spoil, ...] = ()
+    """What happens to the rows between the profiler and the file; the truth stays that of the execution."""
+    log: TrainerLog | None = None

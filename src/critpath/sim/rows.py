@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import NamedTuple
 
-from critpath.sim.executed import Op, OpKind, ProcessRun, Sync, SyncShape
+from critpath.sim.executed import Op, OpKind, Sync, SyncShape
+from critpath.sim.hostrows import host_sheets
 from critpath.sim.ids import GLOBAL_VID, global_pid, global_tid
 from critpath.sim.instructions import Copy, CopyDirection, Graph, HostMemory, Kernel, Memset, Stream
-from critpath.sim.program import Clock
-from critpath.sim.schema import NO_ID, Generation
+from critpath.sim.ncclrows import NCCL_DOMAIN, blob, init_ranges, payload_sheets
+from critpath.sim.recording import NcclPayload
+from critpath.sim.schema import NO_ID
+from critpath.sim.sheets import Capture, Row, Sheet, Value
 from critpath.sim.traced import traced_ops
 
-__all__ = ["Capture", "Row", "Sheet", "Strings", "Value", "activity_sheets", "end_ns"]
+__all__ = ["activity_sheets", "end_ns"]
 
-Value = int | float | str | None
-Row = tuple[Value, ...]
-
+_BLOBS = NcclPayload.BLOBS
 _PUSH_POP, _DOMAIN_CREATE = 59, 75
-_OVERHEAD_FLUSH = 3
 _MEMORY = {HostMemory.PAGEABLE: 0, HostMemory.PINNED: 1}
-_DEVICE_MEMORY = 2
+_DEVICE_MEMORY, _UNKNOWN_MEMORY = 2, 7
+_PREFETCH, _PAGE_FAULT = 1, 2
 _DOMAIN_NAMES = {1: "NCCL", 2: "CCCL"}
 # What versions call a sync whose driver reports no event sync ids; these rows carry no code of their own.
 _DEPRECATED_CODES = {
@@ -34,60 +33,23 @@ _DEPRECATED_CODES = {
 }
 
 
-class Strings:
-    """The report's string table; ids in the order of first use."""
-
-    def __init__(self) -> None:
-        self._ids: dict[str, int] = {"GpuMetrics": 0}
-
-    def id(self, text: str) -> int:
-        """The id of `text`."""
-        return self._ids.setdefault(text, len(self._ids))
-
-    def rows(self) -> list[Row]:
-        """The table, in id order."""
-        return [(number, text) for text, number in self._ids.items()]
-
-
-class Sheet(NamedTuple):
-    """Rows for one table: `columns` name what each row holds; other columns take a constant or stay NULL."""
-
-    table: str
-    columns: tuple[str, ...]
-    rows: Sequence[Row]
-    constants: dict[str, Value]
-
-
-@dataclass(slots=True)
-class Capture:
-    """What is written into one export: the runs of its processes and how it names things."""
-
-    runs: Sequence[ProcessRun]
-    generation: Generation
-    strings: Strings
-    graph_trace: str
-    event_sync_ids: bool = True
-    clock: Clock = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.clock = self.runs[0].report.clock
-
-
 def activity_sheets(capture: Capture) -> list[Sheet]:
     """Every activity table that has rows, in the order in which exports declare them."""
     ops = [op for run in capture.runs for op in traced_ops(run, capture.graph_trace)]
     ops.sort(key=attrgetter("end_ns"))
     kernels = [op for op in ops if op.kind <= OpKind.COMMUNICATION]
     sheets = [
-        _overheads(capture),
+        *host_sheets(capture),
         _records(capture),
         _syncs(capture),
         _calls(capture),
         _kernels(capture, kernels),
-        _copies(capture, [op for op in ops if op.kind is OpKind.COPY]),
+        _copies(capture, [op for op in ops if op.kind is OpKind.COPY and op.correlation]),
+        _migrations(capture, [op for op in ops if op.kind is OpKind.COPY and not op.correlation]),
         _memsets(capture, [op for op in ops if op.kind is OpKind.MEMSET]),
         _graphs(capture, [op for op in ops if op.kind is OpKind.GRAPH]),
         _ranges(capture),
+        *payload_sheets(capture),
     ]
     return [sheet for sheet in sheets if sheet.rows]
 
@@ -96,8 +58,8 @@ def _kernels(capture: Capture, ops: Sequence[Op]) -> Sheet:
     shapes: dict[Kernel, Row] = {}
     places: dict[Stream, Row] = {}
     grids: dict[int, int] = {}
-    starts = capture.clock.all_at([op.start_ns for op in ops])
-    ends = capture.clock.all_at([op.end_ns for op in ops])
+    starts = capture.clock.all_on_devices((op.stream.device, op.start_ns) for op in ops)
+    ends = capture.clock.all_on_devices((op.stream.device, op.end_ns) for op in ops)
     rows: list[Row] = []
     for start_ns, end_ns, op in zip(starts, ends, ops, strict=True):
         shape = shapes.get(op.what) or shapes.setdefault(op.what, _shape(capture, op.what))  # type: ignore[arg-type]
@@ -159,8 +121,8 @@ def _op_row(capture: Capture, op: Op) -> Row:
     """What the tables of device ops have in common."""
     stream = op.stream
     return (
-        capture.clock.at(op.start_ns),
-        capture.clock.at(op.end_ns),
+        capture.clock.on_device(stream.device, op.start_ns),
+        capture.clock.on_device(stream.device, op.end_ns),
         stream.device,
         stream.context,
         stream.stream,
@@ -182,6 +144,19 @@ def _copies(capture: Capture, ops: Sequence[Op]) -> Sheet:
     columns = (*_OP_COLUMNS, "graphNodeId", "bytes", "copyKind", "srcKind", "dstKind")
     copy_count = 1 if capture.generation.since("2025.5") else None
     return Sheet("CUPTI_ACTIVITY_KIND_MEMCPY", columns, rows, {"greenContextId": 0, "copyCount": copy_count})
+
+
+def _migrations(capture: Capture, ops: Sequence[Op]) -> Sheet:
+    """Copies of managed memory: they belong to no stream, context or call."""
+    rows: list[Row] = []
+    for place, op in enumerate(ops):
+        copy = op.what
+        assert isinstance(copy, Copy)  # noqa: S101 - only copies migrate
+        address = 140_178_572_181_504 + 2_097_152 * place
+        cause = _PAGE_FAULT if op.start_ns == op.ready_ns and not op.edges else _PREFETCH
+        rows.append((*_op_row(capture, op), copy.bytes, int(copy.direction), cause, address))
+    columns = (*_OP_COLUMNS, "bytes", "copyKind", "migrationCause", "virtualAddress")
+    return Sheet("CUPTI_ACTIVITY_KIND_MEMCPY", columns, rows, {"srcKind": _UNKNOWN_MEMORY, "dstKind": _UNKNOWN_MEMORY})
 
 
 def _memsets(capture: Capture, ops: Sequence[Op]) -> Sheet:
@@ -276,34 +251,31 @@ def _ranges(capture: Capture) -> Sheet:
     at = capture.clock.at
     domains: list[Row] = []
     rows: list[tuple[int, int, int, Row]] = []
+    begun = capture.strings.id("ncclCommInitRankConfig") if capture.recording.nccl_payload is _BLOBS else 0
+    for init in init_ranges(capture):
+        main = global_tid(init.run.process, init.run.process.threads[0])
+        row: Row = (at(init.start_ns), at(init.end_ns), _PUSH_POP, None, main, begun, NCCL_DOMAIN, init.payload)
+        rows.append((init.start_ns, -init.end_ns, -len(rows), row))
+    with_blobs = capture.recording.nccl_payload is _BLOBS and capture.generation.since("2026.2")
     for run in capture.runs:
         main = global_tid(run.process, run.process.threads[0])
         for domain in sorted({r.domain for r in run.ranges} - {0}):
             opened_ns = -1_957_198_520 + 1_000 * len(domains)
-            domains.append(
-                (opened_ns, None, _DOMAIN_CREATE, _DOMAIN_NAMES.get(domain, str(domain)), main, None, domain)
-            )
+            name = _DOMAIN_NAMES.get(domain, str(domain))
+            domains.append((opened_ns, None, _DOMAIN_CREATE, name, main, None, domain, None))
         for r in run.ranges:
             text, text_id = (None, capture.strings.id(r.text)) if r.registered else (r.text, None)
             whole = global_tid(run.process, r.thread)
-            row = (at(r.start_ns), at(r.end_ns), _PUSH_POP, text, whole, text_id, r.domain)
+            payload = blob(r.payload) if with_blobs and r.payload is not None else None
+            row = (at(r.start_ns), at(r.end_ns), _PUSH_POP, text, whole, text_id, r.domain, payload)
             # Ranges close from the inside out, so of equal spans the later one is the outer.
             rows.append((r.start_ns, -r.end_ns, -len(rows), row))
     rows.sort(key=lambda entry: entry[:3])
-    columns = ("start", "end", "eventType", "text", "globalTid", "textId", "domainId")
-    return Sheet("NVTX_EVENTS", columns, [*domains, *(row for *_, row in rows)], {})
-
-
-def _overheads(capture: Capture) -> Sheet:
-    at = capture.clock.at
-    name = capture.strings.id("CUPTI Buffer Flush")
-    rows: list[Row] = [
-        (at(o.start_ns), at(o.end_ns), global_tid(run.process, o.thread), name)
-        for run in capture.runs
-        for o in run.overheads
-    ]
-    constants: dict[str, Value] = {"returnValue": 0, "overheadType": _OVERHEAD_FLUSH}
-    return Sheet("PROFILER_OVERHEAD", ("start", "end", "globalTid", "nameId"), rows, constants)
+    columns: tuple[str, ...] = ("start", "end", "eventType", "text", "globalTid", "textId", "domainId", "binaryData")
+    found: list[Row] = [*domains, *(row for *_, row in rows)]
+    if not with_blobs:
+        columns, found = columns[:-1], [row[:-1] for row in found]
+    return Sheet("NVTX_EVENTS", columns, found, {})
 
 
 def end_ns(capture: Capture) -> int:

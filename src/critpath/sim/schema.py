@@ -117,6 +117,13 @@ _TABLES = {
     "DIAGNOSTIC_EVENT": "timestamp I! timestampType I! source I! severity I! text T! globalPid I",
     "PROFILER_OVERHEAD": """
         start I! end I! globalTid I nameId I! returnValue I! <2025.5.2 overheadType I! >=2025.5.2""",
+    "CUPTI_ACTIVITY_KIND_OVERHEAD": """
+        start I! end I! eventClass I! globalTid I correlationId I nameId I overheadType I!""",
+    "OSRT_API": """
+        start I! end I! eventClass I! globalTid I nameId I! returnValue I! nestingLevel I callchainId I!
+        argumentsId I! >=2025.5.1""",
+    "SCHED_EVENTS": """
+        start I! cpu I! isSchedIn I! globalTid I threadState I >=2024.5.1 threadBlock I >=2024.5.1""",
     "CUPTI_ACTIVITY_KIND_CUDA_EVENT": """
         timestamp I >=2025.5.2 deviceId I! contextId I! greenContextId I >=2025.1.3 streamId I! correlationId I
         globalPid I eventId I! eventSyncId I >=2025.1.3""",
@@ -149,6 +156,14 @@ _TABLES = {
         start I! end I eventType I! rangeId I category I color I text T globalTid I endGlobalTid I textId I domainId I
         uint64Value I int64Value I doubleValue F uint32Value I int32Value I floatValue F jsonTextId I jsonText T
         binaryData T >=2025.1.3""",
+    "NVTX_PAYLOAD_SCHEMAS": """
+        domainId I schemaId I name T type I flags I numEntries I payloadSize I alignTo I""",
+    "NVTX_PAYLOAD_SCHEMA_ENTRIES": """
+        domainId I! schemaId I! idx I! flags I type I name T description T arrayOrUnionDetail I offset I""",
+    "GPU_METRICS": """
+        rawTimestamp I! >=2024.6 timestamp I <2024.6 timestamp I! >=2024.6 typeId I! metricId I! value I!""",
+    "TARGET_INFO_GPU_METRICS": "typeId I! sourceId I! typeName T! metricId I! metricName T!",
+    "TARGET_INFO_NVTX_CUDA_DEVICE": "name T! hwId I! vmId I! deviceId I!",
     "PROCESSES": "globalPid I pid I name T",
     "ThreadNames": "nameId I! priority I globalTid I",
     "TARGET_INFO_GPU": """

@@ -144,7 +144,7 @@ class Script:
         jitter_ns = self._extra_ns()
         part = Collective(communicator, operation, size, round(us * 1_000), jitter_ns)
         self.instructions += (
-            RangePush(_API_NAMES[operation], domain=1, registered=True),
+            RangePush(_API_NAMES[operation], domain=1, registered=True, payload=part),
             KernelLaunch(stream, _COLLECTIVES[operation], 0, 7_500 + self._extra_ns(), 8_500, part),
             RangePop(domain=1),
         )

@@ -19,6 +19,7 @@ from critpath.sim.program import Job
 from critpath.sim.removal import Removal, without
 from critpath.sim.scenarios import SCENARIOS, scenario_named
 from critpath.sim.schema import generation_named
+from critpath.sim.spoiling import spoil_record
 from critpath.sim.target import gpu_uuid, session_ns
 from critpath.sim.truth import step_times_ns, truths
 from critpath.sim.write import write_exports
@@ -123,6 +124,7 @@ def write_job(
         **(about or {}),
         "generation": generation,
         "graph_trace": job.graph_trace,
+        "spoiled": spoil_record(job.spoils),
         "reports": [_report(execution, place) for place in range(len(job.reports))],
         "units": [unit.as_dict(absence) for unit, absence in zip(units, absent, strict=True)],
         "job": {"step_times_ns": step_times_ns(units)},

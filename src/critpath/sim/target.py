@@ -5,15 +5,16 @@ from __future__ import annotations
 import datetime
 import uuid
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from critpath.sim.enumerations import ENUMERATIONS
 from critpath.sim.executed import ProcessRun
 from critpath.sim.ids import GLOBAL_VID, NO_PROCESS, global_pid, global_tid
 from critpath.sim.instructions import StreamKind
 from critpath.sim.program import Report
-from critpath.sim.rows import Capture, Row, Sheet, Value
 from critpath.sim.schema import Generation
+from critpath.sim.sheets import Capture, Row, Sheet, Value
+from critpath.sim.spoils import Diagnostic, Spoil
 from critpath.sim.traced import traced_ops
 
 __all__ = ["GPUS_A_HOST", "SECRET", "gpu_uuid", "session_ns", "target_sheets"]
@@ -40,16 +41,19 @@ def _gpu_id(gpu: int) -> int:
 def session_ns(report: Report) -> tuple[int, int]:
     """UTC and the host's own clock at the zero of the report's axis [ns]; hosts booted at different times."""
     booted_ns = zlib.crc32(report.hostname.encode()) % 1_000_000 * 1_000_000_000
-    start_ns = report.clock.session_start_ns
-    return EPOCH_NS + start_ns, 35_255_823_190 + booted_ns + start_ns
+    clock = report.clock
+    start_ns = clock.session_start_ns
+    drifted_ns = start_ns + round(start_ns * clock.drift_ppm * 1e-6)
+    return EPOCH_NS + start_ns + clock.utc_error_ns, 35_255_823_190 + booted_ns + drifted_ns
 
 
-def target_sheets(capture: Capture, end_ns: int) -> Iterator[Sheet]:
+def target_sheets(capture: Capture, end_ns: int, spoils: Sequence[Spoil] = ()) -> Iterator[Sheet]:
     """Every table that isn't activity, as this generation has them.
 
     Args:
         capture: what is written.
         end_ns: last end of any activity, on the report's axis.
+        spoils: what happens to the capture; its messages are said here.
     """
     generation = capture.generation
     yield _system(capture)
@@ -58,7 +62,7 @@ def target_sheets(capture: Capture, end_ns: int) -> Iterator[Sheet]:
     details = (GLOBAL_VID, end_ns + 38_000_000, started_ns, started_ns + end_ns + 38_000_000)
     yield Sheet("ANALYSIS_DETAILS", generation.columns("ANALYSIS_DETAILS"), [details], {})
     if generation.since("2024.2.3"):
-        yield _diagnostics(capture, end_ns)
+        yield _diagnostics(capture, end_ns, spoils)
     yield _processes(capture)
     yield _threads(capture)
     yield _gpus(capture)
@@ -99,7 +103,7 @@ def _session(capture: Capture) -> Sheet:
     )
 
 
-def _diagnostics(capture: Capture, end_ns: int) -> Sheet:
+def _diagnostics(capture: Capture, end_ns: int, spoils: Sequence[Spoil]) -> Sheet:
     """What a capture without trouble says about itself. Counts are told on the analysing host's clock."""
     info, injection, daemon, analysis = 1, 1, 2, 3
     target, host = 1, 2
@@ -159,8 +163,17 @@ def _diagnostics(capture: Capture, end_ns: int) -> Sheet:
             ),
         ]
     rows.append((end_ns + 38_000_000, target, analysis, info, "Profiling has stopped.", NO_PROCESS))
+    rows += [row for spoil in spoils if isinstance(spoil, Diagnostic) for row in _messages(spoil, capture, end_ns)]
     columns = ("timestamp", "timestampType", "source", "severity", "text", "globalPid")
     return Sheet("DIAGNOSTIC_EVENT", columns, sorted(rows, key=lambda row: int(row[0] or 0)), {})
+
+
+def _messages(spoil: Diagnostic, capture: Capture, end_ns: int) -> list[Row]:
+    """A message for each process it concerns, after everything else that was captured."""
+    processes = [global_pid(run.process) for run in capture.runs]
+    concerned = {"process": processes[:1], "all": processes, "none": [NO_PROCESS]}[spoil.scope]
+    head = (end_ns + 6_000_000, spoil.timestamp_type, spoil.source, spoil.severity, spoil.text)
+    return [(*head, process) for process in concerned]
 
 
 def _processes(capture: Capture) -> Sheet:

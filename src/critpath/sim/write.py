@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from critpath.sim.executed import Execution, ProcessRun
-from critpath.sim.program import Report
-from critpath.sim.rows import Capture, Sheet, Strings, Value, activity_sheets, end_ns
+from critpath.sim.executed import Execution
+from critpath.sim.ncclrows import memberships
+from critpath.sim.recording import NcclPayload
+from critpath.sim.rows import activity_sheets, end_ns
 from critpath.sim.schema import Generation
+from critpath.sim.sheets import Capture, Sheet, Strings, Value
+from critpath.sim.spoiling import spoiled
+from critpath.sim.spoils import Spoil
 from critpath.sim.target import target_sheets
 
 __all__ = ["write_exports"]
@@ -29,30 +34,32 @@ def write_exports(
         generation: whose tables, columns and codes to write.
         event_sync_ids: False for a driver that reports none.
     """
-    paths = []
-    for report in execution.job.reports:
+    job, paths = execution.job, []
+    members = memberships(execution) if job.recording.nccl_payload is not NcclPayload.NONE else {}
+    for report in job.reports:
         runs = [run for run in execution.runs if run.report is report]
+        capture = Capture(runs, generation, Strings(), job.graph_trace, event_sync_ids, job.recording, members)
         path = out / f"{report.name}.sqlite"
-        _write(path, report, runs, execution.job.graph_trace, generation, event_sync_ids)
+        _write(path, capture, job.spoils)
         paths.append(path)
     return paths
 
 
-def _write(  # noqa: PLR0913, PLR0917 - one export is all of these
-    path: Path, report: Report, runs: list[ProcessRun], graph_trace: str, generation: Generation, event_sync_ids: bool
-) -> None:
+def _write(path: Path, capture: Capture, spoils: Sequence[Spoil]) -> None:
     path.unlink(missing_ok=True)
-    capture = Capture(runs, generation, Strings(), graph_trace, event_sync_ids)
+    sheets = [*activity_sheets(capture), *target_sheets(capture, end_ns(capture), spoils)]
+    if spoils:
+        sheets = spoiled(sheets, spoils, capture)
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         for pragma in _PRAGMAS:
             database.execute(f"PRAGMA {pragma}")
         database.execute("BEGIN")
-        # Exports declare the string table first though it is known last, so it is filled at the end.
-        database.execute(generation.statement("StringIds"))
-        for sheet in (*activity_sheets(capture), *target_sheets(capture, end_ns(capture))):
-            database.execute(generation.statement(sheet.table))
-            database.executemany(_insertion(generation, sheet), sheet.rows)
+        database.execute(capture.generation.statement("StringIds"))
         database.executemany("INSERT INTO StringIds VALUES (?, ?)", capture.strings.rows())
+        for table in dict.fromkeys(sheet.table for sheet in sheets):
+            database.execute(capture.generation.statement(table))
+        for sheet in sheets:
+            database.executemany(_insertion(capture.generation, sheet), sheet.rows)
         database.execute("COMMIT")
 
 
