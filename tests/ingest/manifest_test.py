@@ -246,3 +246,11 @@ def test_a_configuration_that_cant_be_read_is_refused(config: str | None, folder
     fault = refused(folder, "[model]\nprecision = 'bf16'\nconfig = 'config.json'")
     assert "config.json" in fault.what
     assert fault.where.endswith("line 3, [model] config")
+
+
+def test_the_manifest_of_the_documentation_is_one(folder: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "method" / "inputs.md").read_text(encoding="utf-8")
+    text = page.partition("<!-- manifest -->\n```toml\n")[2].partition("```")[0]
+    (folder / "node1.sqlite").write_bytes(b"")
+    manifest = read(folder, text)
+    assert (manifest.job.ranks, manifest.parallel.ep, len(manifest.reports)) == (16, 16, 2)
