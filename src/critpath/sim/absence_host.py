@@ -60,26 +60,10 @@ class HostLog:
 
 
 def _activities(run: ProcessRun, thread: int) -> list[_Activity]:
-    """Calls, waits and profiler overhead of a thread, in time order, none over another.
-
-    A call that was held is its wait, except where it waited for room in a full launch queue: that is the call's own.
-    """
-    full = {
-        (o.start_ns, o.end_ns)
-        for o in run.overheads
-        if o.thread.tid == thread and getattr(o, "kind", "") == "queue_full"
-    }
-    known = [
-        _Activity(h.start_ns, h.end_ns, h.cause, h.awaited)
-        for h in run.held
-        if h.thread.tid == thread and (h.start_ns, h.end_ns) not in full
-    ]
+    """Calls, waits and profiler overhead of a thread, in time order, none over another."""
+    known = [_Activity(h.start_ns, h.end_ns, h.cause, h.awaited) for h in run.held if h.thread.tid == thread]
     known += [_Activity(call.start_ns, call.end_ns, "cuda-api") for call in run.calls[thread]]
-    known += [
-        _Activity(o.start_ns, o.end_ns, "profiler")
-        for o in run.overheads
-        if o.thread.tid == thread and (o.start_ns, o.end_ns) not in full
-    ]
+    known += [_Activity(o.start_ns, o.end_ns, "profiler") for o in run.overheads if o.thread.tid == thread]
     found: list[_Activity] = []
     reached_ns = 0
     # Of equal starts the first listed comes first, so a wait takes the place of its call.
@@ -104,8 +88,13 @@ def launch_starved(
     """
     begin_ns, end_ns = span
     call_ns = max(begin_ns, min(kernel.call_start_ns, end_ns))
-    submitted_ns = max(call_ns, min(getattr(kernel, "submitted_ns", call_ns), end_ns))
     did = [(_BEFORE_LAUNCH.get(a.cause, "recoverable"), a) for a in log.during(kernel.thread.tid, begin_ns, call_ns)]
+    for activity in log.during(kernel.thread.tid, call_ns, min(end_ns, kernel.call_end_ns)):
+        if activity.awaited is not None and activity.start_ns == call_ns:
+            # The call itself had to wait, for room in a full launch queue.
+            did.append(("recoverable", activity))
+            call_ns = activity.end_ns
+    submitted_ns = max(call_ns, min(kernel.submitted_ns, end_ns))
     did.append(("other:batch", _Activity(call_ns, submitted_ns, "cuda-api")))
     did.append(("launch_latency", _Activity(submitted_ns, end_ns, "cuda-api")))
     parts: list[Part] = []

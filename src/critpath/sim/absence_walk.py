@@ -13,20 +13,22 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import NamedTuple
 
-from critpath.sim.executed import Edge, Op, OpKind
+from critpath.sim.executed import Edge, EdgeKind, Op, OpKind
 from critpath.sim.instructions import Copy, Kernel
 from critpath.sim.traced import shown_as
 
 __all__ = ["Bucket", "Dependencies", "Part", "latest", "op_class"]
 
-_KNOWN_EDGES = frozenset({"stream_order", "event_wait", "legacy_stream", "graph_order", "programmatic"})
+_KNOWN_EDGES = (
+    EdgeKind.STREAM_ORDER,
+    EdgeKind.EVENT_WAIT,
+    EdgeKind.LEGACY_STREAM,
+    EdgeKind.GRAPH_ORDER,
+    EdgeKind.PROGRAMMATIC,
+)
 """Kinds of edges that an analysis can know of. An early start is a matter of stream order too."""
-_SEEN_THROUGH = frozenset({"host_callback", "uvm"})
+_SEEN_THROUGH = (EdgeKind.HOST_CALLBACK, EdgeKind.UVM)
 """Kinds of which an analysis sees the stream order but not what happens behind the producer."""
-_ONSETS = frozenset({"queue_order", "collective_peer"})
-"""Kinds that wait for the producer's start."""
-_KNOWN_KINDS = frozenset({OpKind.COMPUTE, OpKind.COMMUNICATION, OpKind.COPY, OpKind.MEMSET, OpKind.GRAPH})
-_ENGINE = "copy_engine"
 _COPIES = {1: "copy_h2d", 2: "copy_d2h", 8: "copy_d2d", 10: "copy_p2p", 11: "uvm", 12: "uvm", 13: "uvm"}
 """By the export's copy kinds."""
 
@@ -71,16 +73,14 @@ def op_class(op: Op) -> str:
         if op.collective is not None:
             return op.collective.collective.communicator.backend
         return (op.what.communication if isinstance(op.what, Kernel) else None) or "other"
-    if isinstance(op.what, Copy):
-        return _COPIES[op.what.direction]
+    if op.kind is OpKind.COPY:
+        return _COPIES[op.what.direction] if isinstance(op.what, Copy) else "other:host_callback"
     return op.kind.name.lower()
 
 
-def _mechanism(op: Op) -> str | None:
-    """What hides an op from an analysis, which sees migrations without a stream and other host work not at all."""
-    if op.kind not in _KNOWN_KINDS:
-        return f"other:{op.kind.name.lower()}"
-    return "uvm" if isinstance(op.what, Copy) and _COPIES[op.what.direction] == "uvm" else None
+def _migrates(op: Op) -> bool:
+    """Whether the op moves managed memory: rows of such ops name no stream, so no analysis can order them."""
+    return op.kind is OpKind.COPY and op_class(op) == "uvm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +92,15 @@ class Dependencies:
     def edges(self, op: Op) -> tuple[Edge, ...]:
         """The edges that an analysis can know of.
 
-        A graph launch as producer is the op that stands for it, a hidden op is what it waited for itself.
+        A graph launch as producer is the op that stands for it, a migration is what it waited for itself.
         """
         found: list[Edge] = []
         for edge in op.edges:
-            kind = edge.kind.value
+            kind = edge.kind
             if kind not in _KNOWN_EDGES and kind not in _SEEN_THROUGH:
                 continue
             producer = shown_as(edge.producer, self.graph_trace)
-            if _mechanism(producer) is not None:
+            if _migrates(producer):
                 found += self.edges(producer)
             elif producer is edge.producer and kind in _KNOWN_EDGES:
                 found.append(edge)
@@ -174,35 +174,40 @@ class Dependencies:
         return found
 
 
-def _engine_spans(op: Op, begin_ns: int, end_ns: int) -> Iterator[tuple[int, int, str, Op]]:
+_Span = tuple[int, int, str, Op]
+
+
+def _span(begin_ns: int, end_ns: int, by: Op, held: tuple[int, int], label: str) -> Iterator[_Span]:
+    """The part of `held` between two instants, if any, with its label and the op that caused it."""
+    start_ns, until_ns = max(begin_ns, held[0]), min(end_ns, held[1])
+    if start_ns < until_ns:
+        yield start_ns, until_ns, label, by
+
+
+def _engine_spans(op: Op, begin_ns: int, end_ns: int) -> Iterator[_Span]:
     """When earlier copies held the engine that `op` needed."""
     holder: Op | None = op
     while holder is not None and holder.start_ns > begin_ns:
-        holder = next((edge.producer for edge in holder.edges if edge.kind.value == _ENGINE), None)
-        if holder is not None and max(begin_ns, holder.start_ns) < min(end_ns, holder.end_ns):
-            yield max(begin_ns, holder.start_ns), min(end_ns, holder.end_ns), op_class(holder), holder
+        holder = next((edge.producer for edge in holder.edges if edge.kind is EdgeKind.COPY_ENGINE), None)
+        if holder is not None:
+            yield from _span(begin_ns, end_ns, holder, (holder.start_ns, holder.end_ns), op_class(holder))
 
 
-def _mechanism_spans(op: Op, begin_ns: int, end_ns: int) -> Iterator[tuple[int, int, str, Op]]:
+def _mechanism_spans(op: Op, begin_ns: int, end_ns: int) -> Iterator[_Span]:
     """When mechanisms outside the analysis's model held `op`; the one that let go first is named first.
 
     What an analysis sees through counts from its producer's end, a migration while it ran, any other mechanism from the
     moment when nothing else held the op.
     """
     for edge in op.edges:
-        kind, producer = edge.kind.value, edge.producer
-        if kind == _ENGINE:
-            continue
-        hidden = _mechanism(producer) if kind in _KNOWN_EDGES or kind in _SEEN_THROUGH else None
-        if hidden is None and kind in _KNOWN_EDGES:
-            continue
-        start_ns, free_ns = begin_ns, (producer.start_ns if kind in _ONSETS else producer.end_ns) + edge.delay_ns
-        if hidden == "uvm":
-            start_ns, free_ns = max(begin_ns, producer.start_ns), producer.end_ns
-        elif kind in _SEEN_THROUGH and hidden is None:
-            start_ns = max(begin_ns, producer.end_ns)
-        if start_ns < min(free_ns, end_ns):
-            label = hidden or ("uvm" if kind == "uvm" else f"other:{kind}")
-            yield start_ns, min(free_ns, end_ns), label, producer
-        if hidden is not None:
-            yield from _mechanism_spans(producer, begin_ns, end_ns)
+        kind, producer = edge.kind, edge.producer
+        if kind in _KNOWN_EDGES or kind in _SEEN_THROUGH:
+            if _migrates(producer):
+                yield from _span(begin_ns, end_ns, producer, (producer.start_ns, producer.end_ns), "uvm")
+                yield from _mechanism_spans(producer, begin_ns, end_ns)
+            elif kind in _SEEN_THROUGH:
+                let_go_ns = edge.freed_ns + edge.delay_ns
+                yield from _span(begin_ns, end_ns, producer, (edge.freed_ns, let_go_ns), f"other:{kind.value}")
+        elif kind is not EdgeKind.COPY_ENGINE:
+            let_go_ns = edge.freed_ns + edge.delay_ns
+            yield from _span(begin_ns, end_ns, producer, (begin_ns, let_go_ns), f"other:{kind.value}")
