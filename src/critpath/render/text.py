@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from critpath.model.report import Report, Unit
+from critpath.model.report import CaptureWarning, Report, Unit
 from critpath.model.values import Stat, figure, percent
 from critpath.render.words import bar, count, shortened, size
 
@@ -202,8 +202,10 @@ def _problems(report: Report) -> list[RenderableType]:
     lines = [f"{i.path}: {i.error}" for i in report.inputs if i.error]
     lines += [f"{u.id}: {u.error}" for u in report.units if u.error]
     lines += [f"rank of {_unit_at(e.path, report)}: {e.reason}" for e in report.unavailable if _RANK.fullmatch(e.path)]
-    lines += [f"{w.severity}: {' '.join(w.text.split())}" for w in report.capture.warnings]
-    lines += [f"absent from input {i}: {tables}" for i, tables in _missing(report)]
+    lines += _repeated(
+        f"{w.severity}: {' '.join(w.text.split())}" for w in sorted(report.capture.warnings, key=_weight)
+    )
+    lines += _missing(report)
     if not lines:
         return []
     grid = Table.grid(padding=(0, 1))
@@ -221,11 +223,30 @@ def _unit_at(path: str, report: Report) -> str:
     return report.units[int(match[1])].id if match else path
 
 
-def _missing(report: Report) -> list[tuple[int, str]]:
+def _weight(warning: CaptureWarning) -> int:
+    """What was left out of the figures comes first, what only informs last."""
+    if warning.source == "critpath":
+        return 0
+    return 1 if warning.severity in ("error", "warning") else 2
+
+
+def _repeated(lines: Iterable[str]) -> list[str]:
+    """Each line once, with how often it came: ranks of one job give the same messages."""
+    return [line if n == 1 else f"({count(n)} ×) {line}" for line, n in Counter(lines).items()]
+
+
+def _missing(report: Report) -> list[str]:
+    """The absent tables, once for all inputs that lack the same ones."""
     by_input: dict[int, list[str]] = {}
     for row in report.capture.missing:
         by_input.setdefault(row.input, []).append(row.table.removeprefix("CUPTI_ACTIVITY_KIND_"))
-    return [(i, ", ".join(tables)) for i, tables in by_input.items()]
+    alike: dict[str, list[int]] = {}
+    for i, tables in by_input.items():
+        alike.setdefault(", ".join(tables), []).append(i)
+    return [
+        f"absent from input {found[0]}" + (f" and {count(len(found) - 1)} more" if found[1:] else "") + f": {tables}"
+        for tables, found in alike.items()
+    ]
 
 
 def _limits(report: Report) -> Table:
