@@ -16,16 +16,17 @@ from cyclopts import App, CycloptsError
 from critpath import __version__
 from critpath.adapters.commands.analyze import analyze
 from critpath.adapters.commands.demo import demo
+from critpath.adapters.commands.doctor import doctor
 from critpath.adapters.commands.explain import explain
 from critpath.adapters.commands.schema import schema
 from critpath.adapters.commands.simulate import simulate
 from critpath.adapters.commands.taxonomy import taxonomy
-from critpath.adapters.output import print_error, print_note
+from critpath.adapters.output import ResultConsole, print_error, print_note
 from critpath.base.errors import CritpathError
 
 __all__ = ["COMMANDS", "COULD_NOT_RUN", "app", "main", "run"]
 
-COMMANDS = (analyze, demo, explain, taxonomy, simulate, schema)
+COMMANDS = (analyze, doctor, demo, explain, taxonomy, simulate, schema)
 """Every command; its name is the function's, its help the function's docstring."""
 
 COULD_NOT_RUN = 2
@@ -39,6 +40,7 @@ def app() -> App:
         help="Critical-path diagnosis of distributed GPU training from Nsight Systems exports.",
         version=__version__,
         help_format="markdown",
+        console=ResultConsole(),
     )
     for command in COMMANDS:
         made.command(command)

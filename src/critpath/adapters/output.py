@@ -5,31 +5,59 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from critpath.base.errors import CritpathError, OptionError
 from critpath.model.report import Report
-from critpath.render.text import WIDTH, rendering, text
+from critpath.render.markdown import markdown
+from critpath.render.plain import WIDTH
+from critpath.render.text import rendering, text
 from critpath.render.words import printable
 
-__all__ = ["Format", "print_error", "print_note", "print_report", "print_result", "progress", "write_report"]
+__all__ = [
+    "Format",
+    "ResultConsole",
+    "print_drawing",
+    "print_error",
+    "print_note",
+    "print_report",
+    "print_result",
+    "progress",
+    "write_report",
+]
 
-Format = Literal["text", "json"]
+Format = Literal["text", "json", "md"]
+
+
+class ResultConsole(Console):
+    """A console on stdout whose reader may leave early, which is the same as for plain text."""
+
+    def on_broken_pipe(self) -> None:
+        """Tell the caller, instead of ending the program as a failure."""
+        raise BrokenPipeError
 
 
 def print_report(report: Report, form: Format) -> None:
-    """The report on stdout: JSON, or text with colours only on a terminal."""
+    """The report on stdout: JSON, Markdown, or text with colours only on a terminal."""
     if form == "json":
         sys.stdout.write(report.to_json())
-    elif sys.stdout.isatty():
-        Console(width=WIDTH, highlight=False).print(rendering(report))
+    elif form == "md":
+        sys.stdout.write(markdown(report))
     else:
-        sys.stdout.write(text(report))
+        print_drawing(rendering(report), text(report))
+
+
+def print_drawing(drawing: RenderableType, plain_text: str) -> None:
+    """A drawing on a terminal, its plain text anywhere else."""
+    if sys.stdout.isatty():
+        ResultConsole(width=WIDTH, highlight=False).print(drawing)
+    else:
+        sys.stdout.write(plain_text)
 
 
 def print_result(line: str) -> None:
@@ -72,7 +100,8 @@ def write_report(report: Report, out: Path) -> None:
         unfinished.write_text(report.to_json(), encoding="utf-8")
         unfinished.replace(target)
     except OSError as fault:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
         raise OptionError(
             f"the report can't be written: {fault.strerror or fault}",
             where=str(out),

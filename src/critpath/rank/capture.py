@@ -74,11 +74,13 @@ class Lack:
         because: one sentence.
         takes_away: whether it can't be made at all.
         mend: ids of remedies.
+        optional: whether it is data that a timing pass leaves out on purpose.
     """
 
     because: str
     takes_away: bool
     mend: tuple[str, ...]
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,7 @@ class CaptureQuality:
 
     def _of_gaps(self, process: int | None) -> list[tuple[tuple[str, ...], Lack]]:
         return [
-            (gap.constrains, Lack(gap.text, gap.takes_away, gap.mend))
+            (gap.constrains, Lack(gap.text, gap.takes_away, gap.mend, gap.optional))
             for gap in self.gaps
             if process is None or not gap.processes or process in gap.processes
         ]

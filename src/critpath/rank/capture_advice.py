@@ -53,6 +53,8 @@ class Advice:
         verdict: `limited` where it holds for a part, or as a bound.
         because: sentences; empty where nothing limits it.
         mend: what would mend it, without repetition; empty where nothing does.
+        optional: whether it lacks only data that a timing pass leaves out on purpose.
+        inherent: whether only what limits it in any capture limits it here.
     """
 
     claim: str
@@ -60,6 +62,8 @@ class Advice:
     verdict: Verdict
     because: tuple[str, ...]
     mend: tuple[Mend, ...]
+    optional: bool = False
+    inherent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,15 @@ def _advice(claim: Claim, lacks: tuple[Lack, ...], traced: tuple[str, ...]) -> A
         because.append(f"At best a limited claim: {claim.best}.")
     wanted = [mends()[name] for name in dict.fromkeys(name for lack in ordered for name in lack.mend)]
     mending = tuple(m for m in wanted if m.unless_traced is None or m.unless_traced not in traced)
-    return Advice(claim.name, claim.asks, verdict, tuple(because), mending)
+    return Advice(
+        claim=claim.name,
+        asks=claim.asks,
+        verdict=verdict,
+        because=tuple(because),
+        mend=mending,
+        optional=bool(lacks) and all(lack.optional for lack in lacks),
+        inherent=verdict == "limited" and not lacks,
+    )
 
 
 def _needed(claim: Claim, lacks: tuple[Lack, ...], quality: CaptureQuality) -> tuple[Lack, ...]:

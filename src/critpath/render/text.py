@@ -5,39 +5,36 @@ Everything is taken from the report as it is; nothing is computed here but width
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
-from io import StringIO
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from critpath.model.report import CaptureWarning, Report, Unit
+from critpath.model.report import Report, Unit
 from critpath.model.values import Stat, figure, percent
+from critpath.render.plain import WIDTH, plain
+from critpath.render.problems import capture_problems
 from critpath.render.words import bar, count, shortened, size
 
 __all__ = ["WIDTH", "rendering", "text"]
-
-WIDTH = 80
-"""Columns of the report, in any terminal."""
 
 _BAR = 16
 _UNITS_LISTED = 16
 _LONGEST_NAME = 60
 _LONGEST_PARAGRAPH = 480
 _LONGEST_DETAIL = 2 * (WIDTH - 2)
-_RANK = re.compile(r"units\[(\d+)\]\.rank")
+_LONGEST_PROBLEM = 280
+_LONGEST_LIMIT = 200
+_PROBLEMS_TOLD = 8
+_LIMITS_TOLD = 8
 
 
 def text(report: Report) -> str:
     """The report as plain text, without colours or control characters."""
-    out = StringIO()
-    console = Console(file=out, width=WIDTH, no_color=True, force_terminal=False, highlight=False)
-    console.print(rendering(report))
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    return plain(rendering(report))
 
 
 def rendering(report: Report) -> RenderableType:
@@ -172,6 +169,12 @@ def _details(unit: Unit) -> Iterable[str]:
         yield (f"communication     union {figure(c.union_ms)}, exposed ≤ {figure(c.exposed_ms)}, overlapped {overlap}")
         for row in c.backends[:4]:
             yield f"  {row.backend} {row.component}: {figure(row.union_ms)} in {count(row.count)} ops"
+    g = unit.graphs
+    if g is not None and g.launches:
+        yield (
+            f"CUDA graphs       {count(g.launches)} launches in all windows, {count(g.opaque)} opaque for "
+            f"{figure(g.opaque_ms)}, {count(g.uncovered)} without any row"
+        )
     if h is not None:
         yield (
             f"host waits        {figure(h.host_ms)}, of it {figure(h.while_device_idle_ms)} while the device was idle"
@@ -199,54 +202,17 @@ def _details(unit: Unit) -> Iterable[str]:
 
 
 def _problems(report: Report) -> list[RenderableType]:
-    lines = [f"{i.path}: {i.error}" for i in report.inputs if i.error]
-    lines += [f"{u.id}: {u.error}" for u in report.units if u.error]
-    lines += [f"rank of {_unit_at(e.path, report)}: {e.reason}" for e in report.unavailable if _RANK.fullmatch(e.path)]
-    lines += _repeated(
-        f"{w.severity}: {' '.join(w.text.split())}" for w in sorted(report.capture.warnings, key=_weight)
-    )
-    lines += _missing(report)
+    lines = capture_problems(report)
     if not lines:
         return []
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=8, style="bold")
     grid.add_column(ratio=1, overflow="fold")
-    for n, line in enumerate(lines[:8]):
-        grid.add_row("Capture" if n == 0 else "", Text(shortened(line, 280)))
-    if len(lines) > 8:
-        grid.add_row("", f"{len(lines) - 8} more in report.json")
+    for n, line in enumerate(lines[:_PROBLEMS_TOLD]):
+        grid.add_row("Capture" if n == 0 else "", Text(shortened(line, _LONGEST_PROBLEM)))
+    if len(lines) > _PROBLEMS_TOLD:
+        grid.add_row("", f"{len(lines) - _PROBLEMS_TOLD} more in report.json; see critpath doctor")
     return [grid]
-
-
-def _unit_at(path: str, report: Report) -> str:
-    match = _RANK.fullmatch(path)
-    return report.units[int(match[1])].id if match else path
-
-
-def _weight(warning: CaptureWarning) -> int:
-    """What was left out of the figures comes first, what only informs last."""
-    if warning.source == "critpath":
-        return 0
-    return 1 if warning.severity in ("error", "warning") else 2
-
-
-def _repeated(lines: Iterable[str]) -> list[str]:
-    """Each line once, with how often it came: ranks of one job give the same messages."""
-    return [line if n == 1 else f"({count(n)} ×) {line}" for line, n in Counter(lines).items()]
-
-
-def _missing(report: Report) -> list[str]:
-    """The absent tables, once for all inputs that lack the same ones."""
-    by_input: dict[int, list[str]] = {}
-    for row in report.capture.missing:
-        by_input.setdefault(row.input, []).append(row.table.removeprefix("CUPTI_ACTIVITY_KIND_"))
-    alike: dict[str, list[int]] = {}
-    for i, tables in by_input.items():
-        alike.setdefault(", ".join(tables), []).append(i)
-    return [
-        f"absent from input {found[0]}" + (f" and {count(len(found) - 1)} more" if found[1:] else "") + f": {tables}"
-        for tables, found in alike.items()
-    ]
 
 
 def _limits(report: Report) -> Table:
@@ -254,8 +220,12 @@ def _limits(report: Report) -> Table:
     grid.add_column(width=8, style="bold")
     grid.add_column(width=4)
     grid.add_column(ratio=1, overflow="fold")
-    for n, limit in enumerate(report.verdict.limits):
-        grid.add_row("Limits" if n == 0 else "", limit.guard, Text(shortened(limit.text, 200)))
+    limits = report.verdict.limits
+    for n, limit in enumerate(limits[:_LIMITS_TOLD]):
+        grid.add_row("Limits" if n == 0 else "", limit.guard, Text(shortened(limit.text, _LONGEST_LIMIT)))
+    if len(limits) > _LIMITS_TOLD:
+        named = ", ".join(limit.guard for limit in limits[_LIMITS_TOLD:])
+        grid.add_row("", "", f"and {named}: in report.json, and critpath explain says what they are")
     return grid
 
 

@@ -50,7 +50,7 @@ def analyze(
         source: the source tree of what was profiled.
         taxonomy: your own kernel-name rules, asked before the bundled ones.
         out: folder for report.json; created if absent.
-        format_: text for people, json for programs.
+        format_: text for people, md for a page, json for programs.
         strict: stop at the first input that can't be read, instead of making it a row of the report.
     """
     job = None if manifest is None else read_manifest(manifest)

@@ -31,7 +31,7 @@ def demo(
         scenario: what to simulate, see `critpath simulate --help`.
         seed: another job of the same kind.
         out: folder for the exports, their truth and report.json; by default the exports are not kept.
-        format_: text for people, json for programs.
+        format_: text for people, md for a page, json for programs.
     """
     with ExitStack() as stack:
         folder = out if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from critpath.adapters.output import Format, print_result
+from critpath.adapters.output import print_result
 from critpath.base.errors import OptionError
 from critpath.ingest.rules import read_taxonomy
 from critpath.model.taxonomy import Explanation
@@ -23,7 +23,7 @@ def taxonomy(
     *,
     names: Path | None = None,
     rules: Annotated[Path | None, Parameter(name="--taxonomy")] = None,
-    format_: Annotated[Format, Parameter(name="--format")] = "text",
+    format_: Annotated[Literal["text", "json"], Parameter(name="--format")] = "text",
 ) -> int:
     """Say what kernel names are: communication, dispatcher, fused, or a family of local compute.
 
