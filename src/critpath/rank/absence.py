@@ -20,7 +20,7 @@ from critpath.rank.attribution import (
     Surroundings,
     attribution,
 )
-from critpath.rank.gaps import ORDINARY, Gaps, gaps, instants
+from critpath.rank.gaps import ORDINARY, Gaps, gaps, instants, launch_of
 from critpath.rank.host_causes import HostCause, HostCauses, host_causes
 from critpath.rank.latencies import Latencies, latencies
 from critpath.rank.parts import BLOCKING, BUCKETS, LAUNCH_STARVED, STALLED, Parts
@@ -218,7 +218,7 @@ def _contested(
     if len(queues) < 2:
         return 0
     rows = np.flatnonzero(compute)
-    ready = ops.called_ns()[rows] + measured.low_ns
+    ready = ops.called_ns()[rows] + measured.of(ops.by_graph[rows], "low_ns")
     done = np.minimum(ops.end_ns[facts.known.latest[rows]], ops.start_ns[rows])
     total = 0
     for queue in queues:
@@ -236,10 +236,9 @@ def _moved(ops: ProcessOps, found: Gaps, measured: Latencies, windows: Windows, 
 def _moved_totals(ops: ProcessOps, found: Gaps, measured: Latencies, windows: Windows, by_ns: int) -> I64:
     linked = np.flatnonzero((found.kind == ORDINARY) & (found.called_ns != NULL))
     idle = Intervals(found.start_ns[linked], found.end_ns[linked])
-    kernel, producer = found.kernel[linked], found.producer[linked]
+    producer = found.producer[linked]
     done = np.where(producer >= 0, ops.end_ns[np.maximum(producer, 0)], NULL) if len(ops) else producer
-    returned = ops.returned_ns()[kernel] + by_ns if len(ops) else kernel
-    _, ready = instants(idle, found.called_ns[linked] + by_ns, returned, done, measured)
+    _, ready = instants(idle, launch_of(ops, found.kernel[linked], measured).moved(by_ns), done)
     ended = np.clip(done, ready, idle.ends_ns)
     spans = windows.union()
     edges = (idle.starts_ns, ready, ended, idle.ends_ns)

@@ -130,7 +130,7 @@ def attribution(facts: ProcessFacts, found: Gaps, measured: Latencies, around: S
 
 def _ready_ns(ops: ProcessOps, measured: Latencies) -> I64:
     called = ops.called_ns()
-    return np.where(called == NULL, NEVER, called + measured.low_ns)
+    return np.where(called == NULL, NEVER, called + measured.of(ops.by_graph, "low_ns"))
 
 
 def _starved(facts: ProcessFacts, found: Gaps, pieces: Pieces, starved: Parts) -> tuple[Parts, ...]:

@@ -5,7 +5,7 @@ The definition is docs/method/absent.md. Everything here is found on the whole t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,18 @@ from critpath.rank.dependencies import Dependencies
 from critpath.rank.latencies import Latencies
 from critpath.rank.process_ops import GRAPH, ProcessOps
 
-__all__ = ["INSIDE_GRAPH", "NO_KERNEL", "OPAQUE", "ORDINARY", "UNKNOWN_ISSUE", "Gaps", "gaps", "instants"]
+__all__ = [
+    "INSIDE_GRAPH",
+    "NO_KERNEL",
+    "OPAQUE",
+    "ORDINARY",
+    "UNKNOWN_ISSUE",
+    "Gaps",
+    "Launch",
+    "gaps",
+    "instants",
+    "launch_of",
+]
 
 ORDINARY, UNKNOWN_ISSUE, INSIDE_GRAPH, OPAQUE, NO_KERNEL = range(5)
 """What is known of an interval: all; not when its op was issued; a graph's inside; an opaque graph; no op at all."""
@@ -77,7 +88,7 @@ def gaps(
     computing = union(ops.start_ns[compute], ops.end_ns[compute])
     graphs = union(ops.start_ns[is_graph], ops.end_ns[is_graph]).subtract(computing)
     idle = union(ops.start_ns[ends_gaps], ops.end_ns[ends_gaps]).gaps(*span_ns)
-    kernel = _kernel_at(ops, ends_gaps, idle.ends_ns)
+    idle, kernel = _split_at_first_nodes(ops, idle, _kernel_at(ops, ends_gaps, idle.ends_ns))
     kind = _kinds(ops, kernel, is_graph)
     at = np.maximum(kernel, 0)
     producer = np.where(kernel >= 0, known.latest[at] if len(ops) else -1, -1)
@@ -86,8 +97,8 @@ def gaps(
     unlinked = (kind == ORDINARY) & (called == NULL)
     bound = unlinked & (producer >= 0) & (idle.ends_ns - done <= measured.back_to_back_ns)
     kind = np.where(unlinked & ~bound, UNKNOWN_ISSUE, kind)
-    returned = np.where(kernel >= 0, ops.returned_ns()[at] if len(ops) else NULL, NULL)
-    latency, ready = instants(idle, called, returned, done, measured)
+    launch = launch_of(ops, kernel, measured)
+    latency, ready = instants(idle, launch, done)
     ready = np.where(bound, idle.starts_ns, ready)
     return Gaps(
         start_ns=idle.starts_ns,
@@ -103,7 +114,38 @@ def gaps(
     )
 
 
-def instants(idle: Intervals, called_ns: I64, returned_ns: I64, done_ns: I64, measured: Latencies) -> tuple[I64, I64]:
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """The launch of one op an interval [ns], shape (n,): its call, and the latency such launches have."""
+
+    called_ns: I64
+    returned_ns: I64
+    low_ns: I64
+    high_ns: I64
+    long_call_ns: I64
+
+    def moved(self, by_ns: int) -> Launch:
+        """The same launches on a host clock moved by some time."""
+        return replace(self, called_ns=self.called_ns + by_ns, returned_ns=self.returned_ns + by_ns)
+
+
+def launch_of(ops: ProcessOps, kernel: I64, measured: Latencies) -> Launch:
+    """The launches of the given ops; NULL times for -1 and for ops without a call."""
+    if not len(ops):
+        nothing = np.full(kernel.size, NULL, np.int64)
+        return Launch(nothing, nothing, nothing, nothing, nothing)
+    at = np.maximum(kernel, 0)
+    by_graph = ops.by_graph[at]
+    return Launch(
+        called_ns=np.where(kernel >= 0, ops.called_ns()[at], NULL),
+        returned_ns=np.where(kernel >= 0, ops.returned_ns()[at], NULL),
+        low_ns=measured.of(by_graph, "low_ns"),
+        high_ns=measured.of(by_graph, "high_ns"),
+        long_call_ns=measured.of(by_graph, "long_call_ns"),
+    )
+
+
+def instants(idle: Intervals, launch: Launch, done_ns: I64) -> tuple[I64, I64]:
     """(launch latency granted, issue-ready time) of the op that ends each interval; meaningless without a call.
 
     Where all producers had ended before the call, nothing but the launch lay between, and the op's own latency counts
@@ -111,15 +153,28 @@ def instants(idle: Intervals, called_ns: I64, returned_ns: I64, done_ns: I64, me
     issued when it started.
     """
     a, b = idle.starts_ns, idle.ends_ns
-    linked = called_ns != NULL
-    called = np.where(linked, called_ns, a)
-    alone = done_ns < called
-    latency = np.where(alone, np.minimum(b - called, measured.high_ns), measured.low_ns)
+    linked = launch.called_ns != NULL
+    called = np.where(linked, launch.called_ns, a)
+    latency = np.where(done_ns < called, np.minimum(b - called, launch.high_ns), launch.low_ns)
     latency = np.maximum(latency, 0)
     ready = np.minimum(b, np.maximum(a, called + latency))
-    returned = np.where(linked, returned_ns, a)
-    held_up = linked & (returned - called > measured.long_call_ns) & (b <= returned + measured.high_ns)
+    returned = np.where(linked, launch.returned_ns, a)
+    held_up = linked & (returned - called > launch.long_call_ns) & (b <= returned + launch.high_ns)
     return latency, np.where(held_up, b, ready)
+
+
+def _split_at_first_nodes(ops: ProcessOps, idle: Intervals, kernel: I64) -> tuple[Intervals, I64]:
+    """Intervals that end inside a graph launch, cut where its first node began: until then the launch is the cause."""
+    if not len(ops) or not kernel.size:
+        return idle, kernel
+    first = ops.first_node[np.maximum(kernel, 0)]
+    at = ops.start_ns[first]
+    cut = (kernel >= 0) & ops.later_node[np.maximum(kernel, 0)] & (at > idle.starts_ns) & (at < idle.ends_ns)
+    starts = np.concatenate([idle.starts_ns, at[cut]])
+    ends = np.concatenate([np.where(cut, at, idle.ends_ns), idle.ends_ns[cut]])
+    ended_by = np.concatenate([np.where(cut, first, kernel), kernel[cut]])
+    order = np.argsort(starts, kind="stable")
+    return Intervals(starts[order], ends[order]), ended_by[order]
 
 
 def _kernel_at(ops: ProcessOps, candidates: npt.NDArray[np.intp], ends_ns: I64) -> I64:
@@ -138,19 +193,7 @@ def _kinds(ops: ProcessOps, kernel: I64, is_graph: npt.NDArray[np.bool_]) -> I64
     if not len(ops):
         return np.full(kernel.size, NO_KERNEL, np.int64)
     at = np.maximum(kernel, 0)
-    kind[_launch_already_began(ops)[at]] = INSIDE_GRAPH
+    kind[ops.later_node[at]] = INSIDE_GRAPH
     kind[is_graph[at]] = OPAQUE
     kind[kernel < 0] = NO_KERNEL
     return kind
-
-
-def _launch_already_began(ops: ProcessOps) -> npt.NDArray[np.bool_]:
-    """Whether each op is a graph node of a launch whose first node started earlier."""
-    nodes = np.flatnonzero(ops.graph_node & (ops.correlation != NULL) & (ops.correlation != 0))
-    later = np.zeros(len(ops), np.bool_)
-    if nodes.size:
-        order = nodes[np.lexsort((ops.start_ns[nodes], ops.correlation[nodes]))]
-        head = np.concatenate([[True], ops.correlation[order][1:] != ops.correlation[order][:-1]])
-        first_start = ops.start_ns[order][np.maximum.accumulate(np.where(head, np.arange(order.size), 0))]
-        later[order] = ops.start_ns[order] > first_start
-    return later

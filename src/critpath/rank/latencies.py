@@ -23,23 +23,41 @@ _ENOUGH = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Latencies:
-    """Latencies of one unit [ns].
+class LaunchLatency:
+    """From the start of a launch call to the start of its op [ns].
 
     Attributes:
-        low_ns, high_ns: 5th and 95th percentile of the launch latency.
-        launch_samples: ops it was measured on; the values are assumed below 30.
-        back_to_back_ns: 95th percentile of the gap between dependent ops of a stream.
-        gap_samples: gaps it was measured on.
-        long_call_ns: a launch call longer than this was held up.
+        low_ns, high_ns: 5th and 95th percentile; assumed where there are fewer than 30 samples.
+        samples: ops it was measured on.
+        long_call_ns: a call longer than this was held up.
     """
 
     low_ns: int
     high_ns: int
-    launch_samples: int
+    samples: int
+    long_call_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Latencies of one unit.
+
+    Attributes:
+        launch: of ordinary launches.
+        graph: of graph launches, to their first op: one call hands over many nodes.
+        back_to_back_ns: 95th percentile of the gap between dependent ops of a stream.
+        gap_samples: gaps it was measured on.
+    """
+
+    launch: LaunchLatency
+    graph: LaunchLatency
     back_to_back_ns: int
     gap_samples: int
-    long_call_ns: int
+
+    def of(self, by_graph: npt.NDArray[np.bool_], field: str) -> I64:
+        """A field of the launch latency that applies to each op, by whether a graph launched it."""
+        chosen: I64 = np.where(by_graph, getattr(self.graph, field), getattr(self.launch, field)).astype(np.int64)
+        return chosen
 
 
 def latencies(ops: ProcessOps, mine: npt.NDArray[np.bool_], latest: I64) -> Latencies:
@@ -50,35 +68,38 @@ def latencies(ops: ProcessOps, mine: npt.NDArray[np.bool_], latest: I64) -> Late
         mine: which of them are this unit's.
         latest: the producer of each op with the latest end, -1 without one.
     """
-    called, returned = ops.called_ns(), ops.returned_ns()
-    linked = mine & (called != NULL) & ~ops.graph_node
-    lengths = (returned - called)[linked]
-    long_call = int(LONG_CALL * float(np.median(lengths))) if lengths.size else ASSUMED_HIGH_NS
-    done = np.where(latest >= 0, ops.end_ns[np.maximum(latest, 0)], NULL)
-    sample = linked & (done < called) & (returned - called <= long_call)
-    delays = (ops.start_ns - called)[sample]
-    delays = delays[delays >= 0]
-    enough = delays.size >= _ENOUGH
-    low, high = (
-        (int(np.quantile(delays, 0.05)), int(np.quantile(delays, 0.95)))
-        if enough
-        else (ASSUMED_LOW_NS, ASSUMED_HIGH_NS)
-    )
-    gaps = _dependent_gaps(ops, linked, low)
+    linked = mine & (ops.call >= 0)
+    alone = linked & ~ops.by_graph
+    first_of_graph = linked & ops.by_graph & ~ops.later_node
+    launch = _launch(ops, alone, latest)
+    gaps = _dependent_gaps(ops, alone, latest, launch.low_ns)
     return Latencies(
-        low_ns=low,
-        high_ns=high,
-        launch_samples=int(delays.size),
+        launch=launch,
+        graph=_launch(ops, first_of_graph, latest),
         back_to_back_ns=int(np.quantile(gaps, 0.95)) if gaps.size >= _ENOUGH else ASSUMED_HIGH_NS,
         gap_samples=int(gaps.size),
-        long_call_ns=long_call,
     )
 
 
-def _dependent_gaps(ops: ProcessOps, linked: npt.NDArray[np.bool_], low_ns: int) -> I64:
-    """Gaps between neighbours on a stream where the later one was ready before the earlier one ended."""
+def _launch(ops: ProcessOps, rows: npt.NDArray[np.bool_], latest: I64) -> LaunchLatency:
+    """Measured on ops whose producers had all ended before the call began, and whose call was not held up."""
+    called, returned = ops.called_ns()[rows], ops.returned_ns()[rows]
+    lengths = returned - called
+    long_call = int(LONG_CALL * float(np.median(lengths))) if lengths.size else ASSUMED_HIGH_NS
+    producer = latest[rows]
+    done = np.where(producer >= 0, ops.end_ns[np.maximum(producer, 0)], NULL) if producer.size else producer
+    delays = (ops.start_ns[rows] - called)[(done < called) & (lengths <= long_call)]
+    delays = delays[delays >= 0]
+    enough = delays.size >= _ENOUGH
+    low = int(np.quantile(delays, 0.05)) if enough else ASSUMED_LOW_NS
+    high = int(np.quantile(delays, 0.95)) if enough else ASSUMED_HIGH_NS
+    return LaunchLatency(low, high, int(delays.size), long_call)
+
+
+def _dependent_gaps(ops: ProcessOps, linked: npt.NDArray[np.bool_], latest: I64, low_ns: int) -> I64:
+    """Gaps to the op before on the stream, of ops that were ready before it ended and waited for nothing later."""
     ready = ops.called_ns() + low_ns
     gap = ops.start_ns[1:] - ops.end_ns[:-1]
-    dependent = linked[1:] & (ops.queue[1:] == ops.queue[:-1]) & (ready[1:] <= ops.end_ns[:-1]) & (gap >= 0)
-    found: I64 = gap[dependent]
+    dependent = linked[1:] & (latest[1:] == np.arange(gap.size)) & (ops.queue[1:] == ops.queue[:-1])
+    found: I64 = gap[dependent & (ready[1:] <= ops.end_ns[:-1]) & (gap >= 0)]
     return found

@@ -52,6 +52,7 @@ class ProcessOps:
         compute: whether it is a compute op.
         communication: whether it is a kernel of the communication taxonomy.
         graph_node: whether it ran inside a graph that was traced by node.
+        first_node: the first op to start of the launch that a graph node belongs to; the op itself for others.
         name: string id of a kernel's name, NULL for others.
         migrations: when unified-memory migrations ran, by device.
         calls: API calls of the process.
@@ -71,6 +72,7 @@ class ProcessOps:
     compute: npt.NDArray[np.bool_]
     communication: npt.NDArray[np.bool_]
     graph_node: npt.NDArray[np.bool_]
+    first_node: I64
     name: I64
     migrations: dict[int, Intervals]
     calls: RuntimeCalls
@@ -78,6 +80,18 @@ class ProcessOps:
 
     def __len__(self) -> int:
         return int(self.start_ns.size)
+
+    @property
+    def by_graph(self) -> npt.NDArray[np.bool_]:
+        """Whether a graph launch issued it: as a node, or as a graph that was traced whole."""
+        whole: npt.NDArray[np.bool_] = self.class_index == self.class_of(GRAPH)
+        return self.graph_node | whole
+
+    @property
+    def later_node(self) -> npt.NDArray[np.bool_]:
+        """Whether it is a graph node of a launch whose first node started earlier."""
+        later: npt.NDArray[np.bool_] = self.first_node != np.arange(len(self))
+        return later & (self.start_ns > self.start_ns[self.first_node]) if len(self) else later
 
     def class_of(self, label: str) -> int:
         """Entry of a class, -1 where the process has no op of it."""
@@ -135,6 +149,7 @@ def process_ops(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessOps:
     name = np.full(start.size, NULL, np.int64)
     name[: len(kernels)] = kernels.name
     correlation = column("correlation")[order]
+    nodes = (column("graph_node") != NULL)[order]
     return ProcessOps(
         start_ns=start[order],
         end_ns=column("end_ns")[order],
@@ -149,12 +164,23 @@ def process_ops(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessOps:
         classes=tuple(classes),
         compute=(is_kernel & ~flags)[order],
         communication=flags[order],
-        graph_node=(column("graph_node") != NULL)[order],
+        graph_node=nodes,
+        first_node=_first_nodes(nodes, correlation, start[order]),
         name=name[order],
         migrations=migrations,
         calls=calls,
         strings=trace.strings,
     )
+
+
+def _first_nodes(is_node: npt.NDArray[np.bool_], correlation: I64, start_ns: I64) -> I64:
+    first = np.arange(start_ns.size)
+    nodes = np.flatnonzero(is_node & (correlation != NULL) & (correlation != 0))
+    if nodes.size:
+        order = nodes[np.lexsort((start_ns[nodes], correlation[nodes]))]
+        head = np.concatenate([[True], correlation[order][1:] != correlation[order][:-1]])
+        first[order] = order[np.maximum.accumulate(np.where(head, np.arange(order.size), 0))]
+    return first
 
 
 def _entry(classes: list[str], label: str) -> int:

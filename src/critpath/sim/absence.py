@@ -78,7 +78,8 @@ def _intervals(ops: Sequence[Op], needs: Dependencies, log: HostLog) -> tuple[Ab
         known = first.get(op.start_ns)
         if known is None or (op.call_start_ns, op.index) < (known.call_start_ns, known.index):
             first[op.start_ns] = op
-    found = [_interval(gap, first.get(gap[1]), needs, log) for gap in _gaps(compute + opaque, whole)]
+    heads = _first_nodes(ops)
+    found = [_interval(gap, first.get(gap[1]), heads, needs, log) for gap in _gaps(compute + opaque, whole)]
     if opaque:
         found += [_opaque(gap) for gap in _gaps(compute + _gaps(opaque, whole), whole)]
         found.sort(key=lambda interval: interval.start_ns)
@@ -102,8 +103,17 @@ def _opaque(gap: Span, kernel: Op | None = None) -> AbsentInterval:
     return AbsentInterval(*gap, (Part(*gap, Bucket.OPAQUE_GRAPH, ""),), kernel)
 
 
-def _interval(gap: Span, kernel: Op | None, needs: Dependencies, log: HostLog) -> AbsentInterval:
-    """Attribute one interval, given the op that ends it."""
+def _first_nodes(ops: Sequence[Op]) -> dict[int, Op]:
+    """The first node to start of each graph launch that is traced by node, by the launch's identity."""
+    heads: dict[int, Op] = {}
+    for op in ops:
+        if op.graph is not None and (id(op.graph) not in heads or op.start_ns < heads[id(op.graph)].start_ns):
+            heads[id(op.graph)] = op
+    return heads
+
+
+def _interval(gap: Span, kernel: Op | None, heads: dict[int, Op], needs: Dependencies, log: HostLog) -> AbsentInterval:
+    """Attribute one interval, given the op that ends it; before a graph's first node that node is meant."""
     if kernel is None:
         return AbsentInterval(*gap, (Part(*gap, Bucket.DEPENDENCY_STALLED, "no_next_kernel"),))
     if kernel.kind is OpKind.GRAPH:
@@ -113,8 +123,11 @@ def _interval(gap: Span, kernel: Op | None, needs: Dependencies, log: HostLog) -
     producer = latest(edges)
     ready_ns = min(end_ns, max(begin_ns, kernel.ready_ns))
     parts: list[Part] = []
-    if kernel.graph is not None and kernel.graph.start_ns < end_ns:
-        parts.append(Part(*gap, Bucket.DEPENDENCY_STALLED, "inside_graph"))
+    head = heads[id(kernel.graph)] if kernel.graph is not None else kernel
+    if head.start_ns < end_ns:
+        if begin_ns < head.start_ns:
+            parts += _interval((begin_ns, head.start_ns), head, heads, needs, log).parts
+        parts.append(Part(max(begin_ns, head.start_ns), end_ns, Bucket.DEPENDENCY_STALLED, "inside_graph"))
     else:
         freed_ns = ready_ns
         if begin_ns < ready_ns:

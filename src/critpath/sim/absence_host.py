@@ -19,7 +19,7 @@ from critpath.sim.executed import Op, ProcessRun
 __all__ = ["HostLog", "launch_starved"]
 
 
-_BEFORE_LAUNCH = {"host-sync": "host_wait"}
+_BEFORE_LAUNCH = {"host-sync": "host_wait", "poll": "host_wait"}
 """Parts by what the thread did before it launched; all else is recoverable."""
 
 
