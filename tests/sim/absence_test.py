@@ -339,11 +339,11 @@ def test_the_first_node_of_a_launch_is_launched_like_any_kernel() -> None:
     assert labels(found) == [(20, 101, "recoverable"), (101, 111, "launch_latency")]
 
 
-def test_a_node_behind_a_node_without_compute_is_inside_the_graph_from_the_start() -> None:
+def test_before_the_first_node_of_a_graph_its_launch_is_the_cause() -> None:
     # A  [1: 10-20]░░░░[memset node: 111-116][node: 116
     graph = Graph(3, 5, (GraphNode(Memset(A, 8, 0), 5), GraphNode(COMPUTE, 10, (0,))))
     found = only(kernel(A, 10), CpuWork("python", 100), GraphLaunch(A, graph, 1, 10))
-    assert labels(found) == [(20, 116, "inside_graph")]
+    assert labels(found) == [(20, 101, "recoverable"), (101, 111, "launch_latency"), (111, 116, "inside_graph")]
 
 
 def test_an_opaque_graph_takes_its_own_time_and_that_before_it() -> None:
