@@ -13,7 +13,7 @@ import pytest
 from critpath.sim import Simulation, simulate
 from critpath.sim.scenarios import SCENARIOS
 
-CASES = [(name, {}) for name in SCENARIOS] + [
+CASES = [(name, {}) for name, scenario in SCENARIOS.items() if scenario.faithful] + [
     ("launch_bound", {"graphs": True}),
     ("launch_bound", {"graphs": True, "graph_trace": "graph"}),
     ("data_parallel", {"slow_rank": 1}),

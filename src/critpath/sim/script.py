@@ -34,6 +34,7 @@ from critpath.sim.program import Thread
 __all__ = ["EventPool", "Script", "Variation"]
 
 _SAMPLES = 4_096
+_EXTRAS_NS = (0, 0, 0, 200, 400, 900, 1_800)
 _COLLECTIVES = {"all_reduce": ALL_REDUCE, "all_gather": ALL_GATHER, "reduce_scatter": REDUCE_SCATTER}
 _API_NAMES = {"all_reduce": "ncclAllReduce", "all_gather": "ncclAllGather", "reduce_scatter": "ncclReduceScatter"}
 
@@ -48,19 +49,28 @@ class Variation:
     """
 
     def __init__(self, seed: int, rank: int, spread: float = 0.02) -> None:
-        source = random.Random(f"{seed}:{rank}")  # noqa: S311 - variation of durations, no secret
-        self._factors = [max(0.7, source.gauss(1.0, spread)) for _ in range(_SAMPLES)]
-        self._calls = [source.choice((0, 0, 0, 200, 400, 900, 1_800)) + source.randrange(600) for _ in range(_SAMPLES)]
-        self._place = 0
+        self._durations = random.Random(f"{seed}:{rank}")  # noqa: S311 - variation of durations, no secret
+        self._extras = random.Random(f"{seed}:{rank}:calls")  # noqa: S311 - the same
+        self._spread = spread
+        # Drawn when first needed, since a job of a thousand short ranks needs few of each.
+        self._factors: list[float] = []
+        self._calls: list[int] = []
+        self._drawn = self._called = -1
 
     def duration_ns(self, us: float) -> int:
         """A duration of about `us` microseconds [ns]."""
-        self._place = place = (self._place + 1) % _SAMPLES
+        self._drawn = place = (self._drawn + 1) % _SAMPLES
+        if place == len(self._factors):
+            self._factors.append(max(0.7, self._durations.gauss(1.0, self._spread)))
         return int(us * 1_000 * self._factors[place])
 
     def call_extra_ns(self) -> int:
         """What an API call takes beyond its least [ns]."""
-        self._place = place = (self._place + 1) % _SAMPLES
+        self._called = place = (self._called + 1) % _SAMPLES
+        if place == len(self._calls):
+            self._calls.append(
+                _EXTRAS_NS[int(self._extras.random() * len(_EXTRAS_NS))] + int(self._extras.random() * 600)
+            )
         return self._calls[place]
 
 

@@ -68,18 +68,28 @@ class ContextState:
 class StreamState:
     """The tail of a stream while it is being issued to."""
 
-    __slots__ = ("context", "issued", "pending", "stream", "tail", "touched")
+    __slots__ = ("context", "issued", "pending", "relayed", "stream", "tail", "touched")
 
     def __init__(self, stream: Stream, context: ContextState) -> None:
         self.stream = stream
         self.context = context
         self.tail: Op | None = None
         self.pending: list[PendingWait] = []
+        self.relayed = 0
+        """How many of the pending waits a record of this stream has captured."""
         self.issued = 0
         self.touched = 0
 
     def wait(self, correlation: int, snapshot: Snapshot) -> None:
-        """Make later work wait for what `snapshot` captured."""
+        """Make later work wait for what `snapshot` captured.
+
+        A stream that only relays would collect waits for ever; those it passed on already and that this one implies go.
+        """
+        if self.relayed:
+            passed, rest = self.pending[: self.relayed], self.pending[self.relayed :]
+            reach = _reach(snapshot)
+            passed = [wait for wait in passed if not _implied(_reach(wait.snapshot), reach)]
+            self.pending, self.relayed = [*passed, *rest], len(passed)
         self.pending.append(PendingWait(correlation, snapshot))
         self.context.clock += 1
         self.touched = self.context.clock
@@ -96,12 +106,28 @@ class StreamState:
     def snapshot(self, record: int, event_sync: int) -> Snapshot:
         """What an event recorded here captures; on the legacy stream that includes the blocking streams."""
         states = [self, *self.neighbours()]
+        for state in states:
+            state.relayed = len(state.pending)
         return Snapshot(
             record,
             event_sync,
             tuple(state.tail for state in states if state.tail is not None),
             tuple(wait for state in states for wait in state.pending),
         )
+
+
+def _reach(snapshot: Snapshot) -> dict[Stream, int]:
+    """How far into each stream a snapshot waits: the index of the last op it stands for, through relays."""
+    reach = {tail.stream: tail.index for tail in snapshot.tails}
+    for wait in snapshot.waits:
+        for stream, index in _reach(wait.snapshot).items():
+            reach[stream] = max(index, reach.get(stream, index))
+    return reach
+
+
+def _implied(less: dict[Stream, int], more: dict[Stream, int]) -> bool:
+    """Whether everything that `less` waits for is over when `more` is."""
+    return all(index <= more.get(stream, -1) for stream, index in less.items())
 
 
 def _awaited(
@@ -124,7 +150,7 @@ def enqueue(op: Op, state: StreamState, costs: Costs) -> None:
         edges.append(Edge(EdgeKind.STREAM_ORDER, state.tail, costs.stream_gap_ns))
     if state.pending:
         edges.extend(_awaited(state.pending, costs.event_gap_ns))
-        state.pending = []
+        state.pending, state.relayed = [], 0
     if context.blocking:
         for other in state.neighbours():
             if other.touched > state.issued:

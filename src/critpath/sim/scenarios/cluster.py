@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from critpath.sim.instructions import Stream, StreamKind
 from critpath.sim.program import Clock, Process, Report, Thread
+from critpath.sim.scenarios.scenario import Options
 
-__all__ = ["Seat", "rank_report", "seat"]
+__all__ = ["START_NS", "Seat", "lone_ranks", "rank_report", "seat"]
 
 GPUS_A_HOST = 8
 START_NS = 10_000_000_000
@@ -63,6 +64,12 @@ def seat(rank: int, world: int) -> Seat:
         copies_out=copies_out,
         streams=(compute, comm, copies_in, copies_out, *unused),
     )
+
+
+def lone_ranks(options: Options, threads: Callable[[Seat], Sequence[Thread]]) -> tuple[Report, ...]:
+    """One report a rank for ranks that never meet, each with the threads that `threads` writes for its seat."""
+    seats = [seat(rank, options.ranks) for rank in range(options.ranks)]
+    return tuple(rank_report(place, threads(place), seed=options.seed) for place in seats)
 
 
 def rank_report(  # noqa: PLR0913 - what differs between ranks

@@ -41,6 +41,10 @@ class Scenario:
     summary: str
     options: type[Options]
     job: Callable[[Any], Job]
+    has_steps: bool = True
+    """Whether NVTX ranges show every step."""
+    faithful: bool = True
+    """Whether, with default options, the export shows the execution as it was: no row is lost, damaged or shifted."""
 
     def defaults(self) -> dict[str, object]:
         """Every option's name and default."""
