@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
+import polars as pl
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -87,24 +88,31 @@ def progress(inputs: int) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
-def write_report(report: Report, out: Path) -> None:
-    """Write report.json into a folder, whole or not at all.
+def write_report(report: Report, out: Path, frames: Mapping[str, pl.DataFrame] | None = None) -> None:
+    """Write report.json, and frames/*.parquet where there are frames, into a folder; each file whole or not at all.
 
     Raises:
         OptionError: the folder can't be made or written to.
     """
-    target = out / "report.json"
-    unfinished = out / f".report.json.{os.getpid()}"
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(report.to_json(), encoding="utf-8")
-        unfinished.replace(target)
+        _write_whole(out / "report.json", lambda path: path.write_text(report.to_json(), encoding="utf-8"))
+        for name, frame in (frames or {}).items():
+            _write_whole(out / "frames" / f"{name}.parquet", frame.write_parquet)
     except OSError as fault:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
         raise OptionError(
             f"the report can't be written: {fault.strerror or fault}",
             where=str(out),
             meaning="The analysis was made, but nothing was kept.",
             remedy="Name a folder that can be written to: --out DIR",
         ) from fault
+
+
+def _write_whole(target: Path, write: Callable[[Path], object]) -> None:
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        write(unfinished)
+        unfinished.replace(target)
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)

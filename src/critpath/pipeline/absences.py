@@ -6,6 +6,9 @@ from dataclasses import replace
 from functools import reduce
 from typing import cast
 
+import numpy as np
+import polars as pl
+
 from critpath.base.intervals import Intervals
 from critpath.model.report import (
     REST,
@@ -22,21 +25,29 @@ from critpath.model.report import (
 )
 from critpath.model.report.words import Bound
 from critpath.model.report.words import HostCause as HostCauseName
-from critpath.model.taxonomy import Taxonomy
 from critpath.model.trace import Trace
 from critpath.model.values import NS_PER_MS
+from critpath.pipeline.options import Options
 from critpath.pipeline.summaries import UnitSummary
-from critpath.rank.absence import Absence, absence
+from critpath.rank.absence import Absence, absence, clipped
 from critpath.rank.attribution import ProcessFacts, Surroundings
-from critpath.rank.parts import BLOCKING, LAUNCH_STARVED, OPAQUE_GRAPH, STALLED
+from critpath.rank.edges import edges
+from critpath.rank.gap_frame import gap_frame
+from critpath.rank.parts import BLOCKING, BUCKETS, LAUNCH_STARVED, OPAQUE_GRAPH, STALLED
 from critpath.rank.process_facts import process_facts
 from critpath.rank.summary import RankSummary
 
 __all__ = ["report_absent", "with_absences"]
 
 
-def with_absences(trace: Trace, units: tuple[UnitSummary, ...], taxonomy: Taxonomy) -> tuple[UnitSummary, ...]:
-    """The units of one input, each with why its compute was absent; one process is resolved once."""
+def with_absences(trace: Trace, units: tuple[UnitSummary, ...], options: Options) -> tuple[UnitSummary, ...]:
+    """The units of one input, each with why its compute was absent; one process is resolved once.
+
+    Args:
+        trace: without damaged records.
+        units: all units of the input.
+        options: how to analyse; frames are kept where they are asked for.
+    """
     facts: dict[int, ProcessFacts] = {}
     busy = {u.key: u.summary.busy for u in units if u.summary is not None}
     done = []
@@ -46,7 +57,7 @@ def with_absences(trace: Trace, units: tuple[UnitSummary, ...], taxonomy: Taxono
             continue
         process = unit.key.process
         if process not in facts:
-            facts = {process: process_facts(trace, process, taxonomy)}
+            facts = {process: process_facts(trace, process, options.taxonomy)}
         others = [busy[key] for key in unit.shared.others if key in busy] if unit.shared else []
         around = Surroundings(
             migrations=facts[process].ops.migrations.get(unit.key.device, Intervals.empty()),
@@ -54,9 +65,37 @@ def with_absences(trace: Trace, units: tuple[UnitSummary, ...], taxonomy: Taxono
             communication=unit.summary.communicating,
         )
         overheads = trace.overheads.where(trace.overheads.process == process)
-        told, _ = absence(facts[process], unit.key.device, unit.summary.windows, around, overheads)
-        done.append(replace(unit, absence=told))
+        told, divided = absence(facts[process], unit.key.device, unit.summary.windows, around, overheads)
+        frames = {}
+        if options.frames:
+            frames = {
+                "budget": budget_frame(unit.summary, told),
+                "gaps": gap_frame(facts[process].ops, divided, clipped(divided.parts, unit.summary.windows)),
+                "edges": edges(facts[process]).frame(facts[process], unit.key.device),
+            }
+        done.append(replace(unit, absence=told, frames=frames))
     return tuple(done)
+
+
+def budget_frame(found: RankSummary, told: Absence) -> pl.DataFrame:
+    """One row a window: its edges, every budget quantity and every bucket, in ns."""
+    b, w = found.budget, found.windows
+    return pl.DataFrame(
+        {
+            "window": np.arange(len(w)),
+            "start_ns": w.starts_ns,
+            "end_ns": w.ends_ns,
+            "iteration_ns": b.iteration_ns,
+            "device_busy_ns": b.device_busy_ns,
+            "device_idle_ns": b.device_idle_ns,
+            "noncomm_busy_ns": b.noncomm_busy_ns,
+            "comm_busy_ns": b.comm_busy_ns,
+            "compute_busy_ns": b.compute_busy_ns,
+            "compute_absent_ns": b.compute_absent_ns,
+            "exposed_ns": b.exposed_ns,
+            **{f"{name}_ns": told.by_window[code] for code, name in enumerate(BUCKETS)},
+        }
+    )
 
 
 def report_absent(told: Absence, found: RankSummary, *, waits_not_recorded: bool) -> Absent:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import polars as pl
 
 from critpath.base.errors import SelectionError
 from critpath.ingest.manifest import manifest_inputs
@@ -17,7 +19,7 @@ from critpath.pipeline.reduce import report_of
 from critpath.pipeline.summaries import InputSummary, UnitSummary
 from critpath.rank.summary import StepOptions
 
-__all__ = ["analyze"]
+__all__ = ["Analysis", "analysis", "analyze"]
 
 Input = str | Path | InputFile
 """An input as callers name it."""
@@ -26,10 +28,25 @@ _RANGES_TOLD = 5
 _LONGEST_TOLD = 60
 
 
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A report, and the frames with the rows behind it: none unless `Options.frames` is set."""
+
+    report: Report
+    frames: Mapping[str, pl.DataFrame]
+
+
 def analyze(
     inputs: Sequence[Input], options: Options | None = None, *, progress: Callable[[int, int], None] | None = None
 ) -> Report:
-    """The report of one or several inputs.
+    """The report of one or several inputs; see `analysis`."""
+    return analysis(inputs, options, progress=progress).report
+
+
+def analysis(
+    inputs: Sequence[Input], options: Options | None = None, *, progress: Callable[[int, int], None] | None = None
+) -> Analysis:
+    """The report of one or several inputs, and its frames.
 
     Args:
         inputs: files and folders of any kind; one that doesn't exist becomes a failed row. Without any, those that the
@@ -56,7 +73,16 @@ def analyze(
             progress(i + 1, len(files))
     _refuse_unreadable(summaries)
     _refuse_empty_selection(summaries, chosen)
-    return report_of(summaries, chosen)
+    return Analysis(report_of(summaries, chosen), _frames(summaries))
+
+
+def _frames(summaries: Sequence[InputSummary]) -> dict[str, pl.DataFrame]:
+    """Every frame over all units, the unit's id first."""
+    parts: dict[str, list[pl.DataFrame]] = {}
+    for i, unit in enumerate(unit for source in summaries for unit in source.units):
+        for name, frame in unit.frames.items():
+            parts.setdefault(name, []).append(frame.select(pl.lit(f"u{i}").alias("unit"), pl.all()))
+    return {name: pl.concat(frames) for name, frames in parts.items()}
 
 
 def _files(inputs: Sequence[Input]) -> list[InputFile]:

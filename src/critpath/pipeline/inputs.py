@@ -50,7 +50,7 @@ def summarise_input(given: InputFile, report: int, options: Options) -> InputSum
     return InputSummary(
         path=label(given.path),
         source=trace.source,
-        units=with_absences(trace, _with_shared_gpus(units), options.taxonomy),
+        units=with_absences(trace, _with_shared_gpus(units), options),
         quality=capture_quality(read),
         environment=tuple(sorted(trace.environment.items())),
         notes=_notes(trace, damage),

@@ -27,6 +27,7 @@ class Options:
         manifest: what the user says of the job; its step holds where `step` says nothing.
         rank_regex: expression that finds a rank in an input's name; see `rank_regex`.
         source: the source tree given beside the capture.
+        frames: whether rows of gaps, edges and windows are kept for the frames beside the report.
     """
 
     step: StepOptions = field(default_factory=StepOptions)
@@ -35,6 +36,7 @@ class Options:
     manifest: Manifest | None = None
     rank_regex: re.Pattern[str] | None = None
     source: SourceTree = field(default_factory=SourceTree)
+    frames: bool = False
 
 
 def step_options(

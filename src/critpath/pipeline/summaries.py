@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
 
 from critpath.base.errors import CritpathError
 from critpath.base.intervals import I64
@@ -44,6 +47,7 @@ class UnitSummary:
         ranges: some texts of its process' NVTX ranges, most frequent first, where no declared step was found.
         part, host: as the user says.
         absence: why compute was absent in its windows.
+        frames: its rows of the frames that were asked for, by frame, without the unit's id.
     """
 
     key: UnitKey
@@ -61,6 +65,7 @@ class UnitSummary:
     part: str | None = None
     host: str | None = None
     absence: Absence | None = None
+    frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,8 +187,10 @@ def _stalled(facts: ProcessFacts, found: Gaps, measured: Latencies, around: Surr
     rows = np.flatnonzero(found.kind == ORDINARY)
     stall = Parts.of(rows, found.done_ns[rows], found.end_ns[rows], (STALLED, UNKNOWN), found.kernel[rows])
     producer = found.producer[stall.gap]
-    ended = ops.end_ns[np.maximum(producer, 0)] if len(ops) else stall.start_ns
-    usual_end = np.where(producer >= 0, ended + measured.back_to_back_ns, stall.start_ns)
+    usual_end = stall.start_ns
+    if len(ops):
+        ended = ops.end_ns[np.maximum(producer, 0)] + measured.usual_gap_ns(ops, stall.op, producer)
+        usual_end = np.where(producer >= 0, ended, stall.start_ns)
     usual = stall.cut(stall.start_ns, usual_end, BACK_TO_BACK)
     rest = stall.cut(usual_end, stall.end_ns)
     waited = facts.known.order.unknown[rest.op] if len(rest) else np.zeros(0, np.bool_)

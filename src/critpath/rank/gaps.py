@@ -95,7 +95,8 @@ def gaps(
     called = np.where(kernel >= 0, ops.called_ns()[at] if len(ops) else NULL, NULL)
     done = np.where(producer >= 0, ops.end_ns[np.maximum(producer, 0)] if len(ops) else NULL, NULL)
     unlinked = (kind == ORDINARY) & (called == NULL)
-    bound = unlinked & (producer >= 0) & (idle.ends_ns - done <= measured.back_to_back_ns)
+    usual = measured.usual_gap_ns(ops, kernel, producer) if len(ops) else done
+    bound = unlinked & (producer >= 0) & (idle.ends_ns - done <= usual)
     kind = np.where(unlinked & ~bound, UNKNOWN_ISSUE, kind)
     launch = launch_of(ops, kernel, measured)
     latency, ready = instants(idle, launch, done)

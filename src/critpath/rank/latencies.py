@@ -46,18 +46,25 @@ class Latencies:
         launch: of ordinary launches.
         graph: of graph launches, to their first op: one call hands over many nodes.
         back_to_back_ns: 95th percentile of the gap between dependent ops of a stream.
-        gap_samples: gaps it was measured on.
+        across_ns: the same between an op and a producer on another stream, which an event tells it of.
+        gap_samples: gaps either was measured on.
     """
 
     launch: LaunchLatency
     graph: LaunchLatency
     back_to_back_ns: int
-    gap_samples: int
+    across_ns: int
+    gap_samples: tuple[int, int]
 
     def of(self, by_graph: npt.NDArray[np.bool_], field: str) -> I64:
         """A field of the launch latency that applies to each op, by whether a graph launched it."""
         chosen: I64 = np.where(by_graph, getattr(self.graph, field), getattr(self.launch, field)).astype(np.int64)
         return chosen
+
+    def usual_gap_ns(self, ops: ProcessOps, waiting: I64, producer: I64) -> I64:
+        """The usual gap between each op and its producer [ns], by whether they share a stream."""
+        across = ops.queue[np.maximum(waiting, 0)] != ops.queue[np.maximum(producer, 0)]
+        return np.where(across, self.across_ns, self.back_to_back_ns).astype(np.int64)
 
 
 def latencies(ops: ProcessOps, mine: npt.NDArray[np.bool_], latest: I64) -> Latencies:
@@ -72,12 +79,13 @@ def latencies(ops: ProcessOps, mine: npt.NDArray[np.bool_], latest: I64) -> Late
     alone = linked & ~ops.by_graph
     first_of_graph = linked & ops.by_graph & ~ops.later_node
     launch = _launch(ops, alone, latest)
-    gaps = _dependent_gaps(ops, alone, latest, launch.low_ns)
+    same, other = _dependent_gaps(ops, alone, latest, launch.low_ns)
     return Latencies(
         launch=launch,
         graph=_launch(ops, first_of_graph, latest),
-        back_to_back_ns=int(np.quantile(gaps, 0.95)) if gaps.size >= _ENOUGH else ASSUMED_HIGH_NS,
-        gap_samples=int(gaps.size),
+        back_to_back_ns=_usual(same),
+        across_ns=_usual(other),
+        gap_samples=(int(same.size), int(other.size)),
     )
 
 
@@ -96,10 +104,16 @@ def _launch(ops: ProcessOps, rows: npt.NDArray[np.bool_], latest: I64) -> Launch
     return LaunchLatency(low, high, int(delays.size), long_call)
 
 
-def _dependent_gaps(ops: ProcessOps, linked: npt.NDArray[np.bool_], latest: I64, low_ns: int) -> I64:
-    """Gaps to the op before on the stream, of ops that were ready before it ended and waited for nothing later."""
-    ready = ops.called_ns() + low_ns
-    gap = ops.start_ns[1:] - ops.end_ns[:-1]
-    dependent = linked[1:] & (latest[1:] == np.arange(gap.size)) & (ops.queue[1:] == ops.queue[:-1])
-    found: I64 = gap[dependent & (ready[1:] <= ops.end_ns[:-1]) & (gap >= 0)]
-    return found
+def _usual(gaps_ns: I64) -> int:
+    return int(np.quantile(gaps_ns, 0.95)) if gaps_ns.size >= _ENOUGH else ASSUMED_HIGH_NS
+
+
+def _dependent_gaps(ops: ProcessOps, linked: npt.NDArray[np.bool_], latest: I64, low_ns: int) -> tuple[I64, I64]:
+    """Gaps from the latest producer's end of ops that were ready before it: (same stream, another stream)."""
+    rows = np.flatnonzero(linked & (latest >= 0))
+    producer = latest[rows]
+    done = ops.end_ns[producer]
+    gap = ops.start_ns[rows] - done
+    dependent = (ops.called_ns()[rows] + low_ns <= done) & (gap >= 0)
+    same = ops.queue[rows] == ops.queue[producer]
+    return gap[dependent & same], gap[dependent & ~same]

@@ -14,7 +14,7 @@ from critpath.ingest.rules import read_taxonomy
 from critpath.ingest.source import find_inputs
 from critpath.ingest.source_tree import read_source_tree
 from critpath.model.manifest import StepSection
-from critpath.pipeline.analyze import analyze as analyze_inputs
+from critpath.pipeline.analyze import analysis
 from critpath.pipeline.options import Options, step_options
 from critpath.pipeline.options import rank_regex as rank_expression
 
@@ -49,7 +49,7 @@ def analyze(
         rank_regex: expression whose only group, or group named rank, is the rank in an input's name.
         source: the source tree of what was profiled.
         taxonomy: your own kernel-name rules, asked before the bundled ones.
-        out: folder for report.json; created if absent.
+        out: folder for report.json and frames/*.parquet; created if absent.
         format_: text for people, md for a page, json for programs.
         strict: stop at the first input that can't be read, instead of making it a row of the report.
     """
@@ -62,11 +62,12 @@ def analyze(
         manifest=None if job is None else replace(job, step=StepSection()),
         rank_regex=rank_expression(rank_regex),
         source=read_source_tree(source),
+        frames=out is not None,
     )
     files = find_inputs(inputs) if inputs or job is None else manifest_inputs(job)
     with progress(len(files)) as advance:
-        report = analyze_inputs(files, options, progress=advance)
+        made = analysis(files, options, progress=advance)
     if out is not None:
-        write_report(report, out)
-    print_report(report, format_)
+        write_report(made.report, out, made.frames)
+    print_report(made.report, format_)
     return 0

@@ -11,7 +11,8 @@ from cyclopts import Parameter
 
 from critpath.adapters.commands.simulate import simulated
 from critpath.adapters.output import Format, print_note, print_report, progress, write_report
-from critpath.pipeline.analyze import analyze as analyze_paths
+from critpath.pipeline.analyze import analysis
+from critpath.pipeline.options import Options
 
 __all__ = ["demo"]
 
@@ -38,8 +39,8 @@ def demo(
         simulation = simulated(scenario, folder / "exports", seed=seed, ranks=ranks)
         print_note(f"Simulated {scenario}: {ranks} ranks, seed {seed}. The same commands work on your own exports.")
         with progress(len(simulation.exports)) as advance:
-            report = analyze_paths(simulation.exports, progress=advance)
+            made = analysis(simulation.exports, Options(frames=out is not None), progress=advance)
         if out is not None:
-            write_report(report, out)
-        print_report(report, format_)
+            write_report(made.report, out, made.frames)
+        print_report(made.report, format_)
     return 0
