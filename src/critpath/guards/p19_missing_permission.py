@@ -8,7 +8,9 @@ Why it misleads:
     recorded all the same.
 
 What critpath does:
-    Analysis of times goes on. `capture.metrics` says denied or absent, and the metrics are null with that reason.
+    Analysis of times goes on. `capture.metrics` says present, absent or denied, told by the profiler's own message
+    and not by its severity; the metrics are null with that reason, and `critpath doctor` names the setting that
+    grants the permission.
 
 The trap:
     A permission diagnostic and no metric table in an otherwise complete capture.
@@ -16,7 +18,7 @@ The trap:
 
 from __future__ import annotations
 
-from critpath.guards.outcome import NOT_ANALYSED_YET, Outcome
+from critpath.guards.outcome import NO_ANALYSED_UNIT, NOT_ANALYSED_YET, Outcome, analysed_units
 from critpath.model.report import Report
 
 __all__ = ["ANCHORS", "SINCE", "TITLE", "check"]
@@ -25,9 +27,27 @@ TITLE = "Missing profiler permission is not a workload failure."
 
 SINCE = "0.1"
 
-ANCHORS: tuple[str, ...] = ()
+ANCHORS: tuple[str, ...] = (
+    "critpath.rank.capture_gaps.metrics_state",
+    "critpath.rank.message_catalogue.matching",
+    "critpath.model.report.Capture",
+)
 
 
 def check(report: Report) -> Outcome:
-    """Not analysed yet."""
-    return NOT_ANALYSED_YET
+    """Limited when counters were denied: times hold, and nothing is said of how well units were used."""
+    analysed = len(analysed_units(report))
+    state = report.capture.metrics
+    if state == "denied":
+        return Outcome(
+            "limited",
+            "the profiler was not permitted to read the GPU's counters, which is no fault of the workload: times of "
+            f"{analysed} units are analysed without them, and nothing is said of how well a device's units were used",
+        )
+    if not analysed:
+        return NO_ANALYSED_UNIT
+    if state is None:
+        return NOT_ANALYSED_YET
+    if state == "absent":
+        return Outcome("not-applicable", f"no metric was sampled and none denied; {analysed} units are timed without")
+    return Outcome("not-applicable", "metric samples are present, so none was denied")

@@ -10,7 +10,8 @@ Why it misleads:
 
 What critpath does:
     Two rates have two names: `runtime_link_rate` for ops that join an API call, `source_link_rate` for ops with a
-    call stack. The join is by process and correlation id.
+    call stack. The join is by process and correlation id. Migrations of unified memory have no call to join and are
+    named apart.
 
 The trap:
     All ops correlated and no call stack at all; correlation ids that collide across processes.
@@ -27,7 +28,12 @@ TITLE = "Runtime correlation is not source attribution."
 
 SINCE = "0.1"
 
-ANCHORS: tuple[str, ...] = ("critpath.model.identity.join_index", "critpath.model.report.Capture")
+ANCHORS: tuple[str, ...] = (
+    "critpath.model.identity.join_index",
+    "critpath.rank.process_rows.process_rows",
+    "critpath.rank.capture.LinkRate",
+    "critpath.model.report.Capture",
+)
 
 
 def check(report: Report) -> Outcome:
@@ -40,6 +46,8 @@ def check(report: Report) -> Outcome:
     joined = f"{runtime:.2%} of device ops join an API call (runtime_link_rate)"
     if source is None:
         return Outcome("limited", f"{joined}; how many have a call stack is unknown, so none is attributed to source")
+    migrations = sum(process.migrations for process in report.capture.processes)
+    apart = f"; {migrations} ops are migrations, which no call issues" if migrations else ""
     return Outcome(
-        "held", f"{joined}, {source:.2%} have a call stack (source_link_rate); one never stands for the other"
+        "held", f"{joined}, {source:.2%} have a call stack (source_link_rate); one never stands for the other{apart}"
     )

@@ -15,6 +15,7 @@ from critpath.model.report import (
     Overhead,
     Partial,
     Process,
+    Unit,
 )
 from critpath.model.report.words import GraphMode, Instrumentation, MetricsState
 from critpath.model.values import NS_PER_MS, Unavailable
@@ -26,6 +27,12 @@ from critpath.rank.summary import RankSummary
 __all__ = ["capture_section", "capture_unavailable"]
 
 _WARNING = frozenset({"warning", "error"})
+_METRICS: dict[MetricsState | None, str] = {
+    "present": "metric samples are not read by this version",
+    "absent": "no metric was sampled",
+    "denied": "the profiler was not permitted to read the GPU's counters",
+    None: "no input could be read",
+}
 _SOURCES = {"injection": "Injection", "daemon": "Daemon", "analysis": "Analysis"}
 
 
@@ -85,8 +92,13 @@ def capture_section(inputs: Sequence[InputSummary], ids: Mapping[UnitKey, str]) 
     )  # fmt: skip
 
 
-def capture_unavailable(capture: Capture) -> list[Unavailable]:
-    """Why the nulls of the section are null."""
+def capture_unavailable(capture: Capture, units: Sequence[Unit]) -> list[Unavailable]:
+    """Why the section's nulls are null, and those of units that it explains.
+
+    Args:
+        capture: the section.
+        units: all units, in the report's order.
+    """
     reasons = {
         "event_trace": ("no input could be read", []),
         "metrics": ("no input could be read", []),
@@ -97,11 +109,21 @@ def capture_unavailable(capture: Capture) -> list[Unavailable]:
             [],
         ),
     }
-    return [
+    found = [
         Unavailable(path=f"capture.{key}", reason=reason, needs=needs)
         for key, (reason, needs) in reasons.items()
         if getattr(capture, key) is None
     ]
+    found += [
+        Unavailable(
+            path=f"units[{i}].host_sync",
+            reason="the export has no table of synchronization; that is no proof that the host never waited",
+            needs=["--trace=cuda"],
+        )
+        for i, unit in enumerate(units)
+        if unit.budget is not None and unit.host_sync is None
+    ]
+    return [*found, Unavailable(path="units[].metrics", reason=_METRICS[capture.metrics])]
 
 
 def _of(index: int, summary: InputSummary, quality: CaptureQuality, ids: Mapping[UnitKey, str]) -> _Of:

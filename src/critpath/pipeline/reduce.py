@@ -43,7 +43,6 @@ _NOT_ANALYSED = (
     ("units[].communication.collectives[].bytes", "message sizes are not read by this version"),
     ("units[].transfers[].blocking_ms", "dependencies are not resolved by this version"),
     ("units[].transfers[].verdict", "a verdict on copies needs their dependencies, which are not resolved"),
-    ("units[].metrics", "metric samples are not read by this version"),
     ("units[].mfu", "model FLOPs are not computed by this version"),
     ("capture.perturbation", "no trainer step times were given"),
     ("ranks", "units are not compared by this version"),
@@ -69,7 +68,7 @@ def report_of(inputs: Sequence[InputSummary], options: Options) -> Report:
             sha256=options.taxonomy.sha256,
         ),
         units=units,
-        unavailable=[*_unavailable(units), *capture_unavailable(capture), *doubted],
+        unavailable=[*_unavailable(units), *capture_unavailable(capture, units), *doubted],
         about=ABOUT,
     )
     rows = guard_all(report)

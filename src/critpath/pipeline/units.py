@@ -51,6 +51,9 @@ MATERIAL_SHARE = 0.01
 """Names above this share of an iteration are listed, with the rule that matched them or without one (P20)."""
 
 
+_WAITS = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+
+
 def stat(values_ns: I64) -> Stat:
     """Mean, median, least and largest of one value a window [ms]."""
     return Stat(
@@ -89,9 +92,7 @@ def report_unit(unit: UnitSummary, source: InputSummary, ids: dict[UnitKey, str]
         compute=_compute(found, n),
         transfers=_transfers(found, unit),
         graphs=_graphs(found, source),
-        host_sync=HostSync(
-            host_ms=_mean(found.host_sync.host_ns), while_device_idle_ms=_mean(found.host_sync.while_device_idle_ns)
-        ),
+        host_sync=_host_sync(found, source),
         series=Series(
             iteration_ms=_series(found.budget.iteration_ns),
             device_busy_ms=_series(found.budget.device_busy_ns),
@@ -275,6 +276,15 @@ def _transfers(found: RankSummary, unit: UnitSummary) -> list[Transfer]:
         )
 
     return [row(t) for t in found.transfers]
+
+
+def _host_sync(found: RankSummary, source: InputSummary) -> HostSync | None:
+    """Host waits; None where the export has no table of them, which doesn't say that there were none."""
+    if source.quality and any(table.table == _WAITS for table in source.quality.missing):
+        return None
+    return HostSync(
+        host_ms=_mean(found.host_sync.host_ns), while_device_idle_ms=_mean(found.host_sync.while_device_idle_ns)
+    )
 
 
 def _graphs(found: RankSummary, source: InputSummary) -> GraphUse:

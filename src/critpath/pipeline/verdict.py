@@ -55,7 +55,8 @@ def _dominant(unit: Unit) -> Dominant:
     }
     bucket = max(times, key=lambda name: times[name])
     whole = unit.budget.iteration.mean_ms + outside
-    if bucket == "inconclusive" or not whole:
+    # A graph launch without any row ran at a time that nobody knows, and its time reads as absent.
+    if bucket == "inconclusive" or not whole or (_uncovered(unit) and bucket not in ("compute", "outside_step")):
         return Dominant(bucket="inconclusive", unit=unit.id)
     return Dominant(
         bucket=bucket,
@@ -64,6 +65,10 @@ def _dominant(unit: Unit) -> Dominant:
         ms=times[bucket],
         share=times[bucket] / whole,
     )
+
+
+def _uncovered(unit: Unit) -> int:
+    return unit.graphs.uncovered if unit.graphs is not None else 0
 
 
 def _largest_inside(absent: Absent, bucket: Bucket) -> str | None:
@@ -101,6 +106,11 @@ def _headline(unit: Unit, dominant: Dominant, units: int) -> str:
 
 def _cause(unit: Unit, dominant: Dominant) -> str:
     """What the largest part is, as far as it is proven."""
+    if dominant.bucket == "inconclusive" and unit.graphs is not None and unit.graphs.uncovered:
+        return (
+            f"{unit.graphs.uncovered:,} of {unit.graphs.launches:,} graph launches in its windows left no device row, "
+            "so when the device worked is unknown and nothing is called idle: recapture with --cuda-graph-trace=node."
+        )
     if dominant.bucket == "inconclusive":
         return (
             "Most of it lies at or behind CUDA graphs traced as one row, so what ran inside is unknown: recapture with "
