@@ -24,7 +24,7 @@ FREE, MEMBER, BARRIER = 0, 1, 2
 """What a queue is to its group."""
 
 _MOST_CARRIED = 256
-"""Work that a queue's state may carry; a relay that collects more keeps the latest of each queue only."""
+"""Work that a queue's state may carry; where more is awaited, the latest of each queue is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +164,8 @@ def _edges(  # noqa: PLR0912, PLR0913, PLR0915, PLR0917  (one state machine; the
             home[n] = q
             place[q] = i
         elif kind[i] == 1:
+            # A relay that holds no work collects what it ever waited for; of one queue only the latest can still matter.
+            length[q] = _latest_of_each(carried, brought, q, length[q], home)
             total = length[q]
             if role[q] == 2:
                 for other in range(queues):
