@@ -24,6 +24,7 @@ __all__ = [
     "LOSS",
     "LOSS_BACKWARD",
     "REDUCE_SCATTER",
+    "SEND_RECV",
     "SOFTMAX",
 ]
 
@@ -52,6 +53,7 @@ def _collective(operation: str) -> Kernel:
 ALL_REDUCE = _collective("AllReduce_Sum_bf16_RING_LL")
 ALL_GATHER = _collective("AllGather_RING_LL")
 REDUCE_SCATTER = _collective("ReduceScatter_Sum_bf16_RING_LL")
+SEND_RECV = _collective("SendRecv")
 
 GEMM_NVJET = _plain(
     "nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNN", grid=(2, 66, 1), block=(384, 1, 1), registers=168,

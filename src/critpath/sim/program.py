@@ -60,6 +60,8 @@ class Process:
     """Which GPU of the host each of the process's device ordinals is."""
     first_correlation: int = 1_201
     first_event_sync: int = 41
+    device_names: tuple[str, ...] = ()
+    """What the framework calls each device ordinal through NVTX."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from critpath.sim.instructions import (
     Stream,
     StreamWait,
 )
-from critpath.sim.kernels import ALL_GATHER, ALL_REDUCE, REDUCE_SCATTER
+from critpath.sim.kernels import ALL_GATHER, ALL_REDUCE, REDUCE_SCATTER, SEND_RECV
 from critpath.sim.program import Thread
 
 __all__ = ["EventPool", "Script", "Variation"]
@@ -156,6 +156,24 @@ class Script:
         self.instructions += (
             RangePush(_API_NAMES[operation], domain=1, registered=True, payload=part),
             KernelLaunch(stream, _COLLECTIVES[operation], 0, 7_500 + self._extra_ns(), 8_500, part),
+            RangePop(domain=1),
+        )
+
+    def rendezvous(  # noqa: PLR0913, PLR0917 - a meeting is all of these
+        self, stream: Stream, kernel: Kernel, communicator: Communicator, operation: str, size: int, us: float
+    ) -> None:
+        """This rank's part in a meeting that a kernel of its own makes, without a library's range around its launch."""
+        part = Collective(communicator, operation, size, self._duration_ns(us), self._extra_ns())
+        self.instructions.append(KernelLaunch(stream, kernel, 0, 6_000 + self._extra_ns(), 7_000, part))
+
+    def message(  # noqa: PLR0913, PLR0917 - a message is all of these
+        self, stream: Stream, pair: Communicator, call: str, peer: int, size: int, us: float
+    ) -> None:
+        """One end of a message: `call` is "send" or "recv", `peer` the other rank."""
+        part = Collective(pair, "send_recv", size, round(us * 1_000), self._extra_ns(), call, peer)
+        self.instructions += (
+            RangePush("ncclSend" if call == "send" else "ncclRecv", domain=1, registered=True, payload=part),
+            KernelLaunch(stream, SEND_RECV, 0, 7_500 + self._extra_ns(), 8_500, part),
             RangePop(domain=1),
         )
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from typing import Protocol
 
-from critpath.sim.executed import Op
+from critpath.sim.executed import OpKind
 
-__all__ = ["Budget", "Span", "budgets"]
+__all__ = ["Budget", "Running", "Span", "budgets"]
 
 Span = tuple[int, int]
 """First instant and first instant after [ns]."""
@@ -22,6 +23,25 @@ _MARK = 6
 _LANES = 8
 """Lanes below _SYNC are op kinds. A boundary is packed as `(time * _LANES + lane) * 2 + opens`, so that sorting
 boundaries is sorting integers."""
+
+
+class Running(Protocol):
+    """A span of time in which a device does something."""
+
+    @property
+    def start_ns(self) -> int:
+        """Its first instant."""
+        ...
+
+    @property
+    def end_ns(self) -> int:
+        """The first instant after."""
+        ...
+
+    @property
+    def kind(self) -> OpKind:
+        """What is done."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +68,11 @@ class Budget:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
-def budgets(windows: Iterable[Span], ops: Sequence[Op], syncs: Iterable[Span]) -> list[Budget]:
+def budgets(windows: Iterable[Span], ops: Sequence[Running], syncs: Iterable[Span]) -> list[Budget]:
     """The budget of each window; windows may overlap.
 
     Args:
-        windows: spans in true time.
+        windows: spans, in the same time as all else.
         ops: the traced device ops of one unit.
         syncs: host synchronization calls of the unit, stream waits and event queries left out.
     """

@@ -70,6 +70,9 @@ def target_sheets(capture: Capture, end_ns: int, spoils: Sequence[Spoil] = ()) -
         yield _devices(capture)
     yield _contexts(capture)
     yield _streams(capture)
+    named = _device_names(capture)
+    if named.rows:
+        yield named
     if generation.since("2022.4.2"):
         yield from _enumerations()
     if generation.since("2023.3.1"):
@@ -282,6 +285,12 @@ def _streams(capture: Capture) -> Sheet:
     ]
     columns = ("streamId", "processId", "contextId", "priority", "flag")
     return Sheet("TARGET_INFO_CUDA_STREAM", columns, rows, {"hwId": 0, "vmId": 1})
+
+
+def _device_names(capture: Capture) -> Sheet:
+    """Devices as their framework calls them; the rows tell no process."""
+    rows: list[Row] = [(name, device) for run in capture.runs for device, name in enumerate(run.process.device_names)]
+    return Sheet("TARGET_INFO_NVTX_CUDA_DEVICE", ("name", "deviceId"), rows, {"hwId": 0, "vmId": 1})
 
 
 def _capture_settings(capture: Capture, end_ns: int) -> Sheet:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
+from typing import NamedTuple
 
 from critpath.sim.absence import UnitAbsence
 from critpath.sim.absence_totals import WindowedAbsence
@@ -31,7 +32,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The device time that stands for a step, in true time [ns]."""
+    """The device time that stands for a step, in true time [ns]; its budget is in the time of the report's clock."""
 
     step: int
     start_ns: int
@@ -71,17 +72,18 @@ class UnitTruth:
                 for s in self.steps
             ],
             "windows": {
-                "period": [_window_dict(window, clock, absent) for window in self.period],
-                "range": [_window_dict(window, clock, absent) for window in self.range],
+                "period": [_window_dict(window, self, absent) for window in self.period],
+                "range": [_window_dict(window, self, absent) for window in self.range],
             },
         }
 
 
-def _window_dict(window: Window, clock: Clock, absent: WindowedAbsence | None) -> dict[str, object]:
+def _window_dict(window: Window, unit: UnitTruth, absent: WindowedAbsence | None) -> dict[str, object]:
+    clock = unit.run.report.clock
     found: dict[str, object] = {
         "step": window.step,
-        "start_ns": clock.at(window.start_ns),
-        "end_ns": clock.at(window.end_ns),
+        "start_ns": clock.on_device(unit.device, window.start_ns),
+        "end_ns": clock.on_device(unit.device, window.end_ns),
         "budget": window.budget.as_dict(),
     }
     if absent is not None:
@@ -122,12 +124,31 @@ def _unit(run: ProcessRun, device: int, ops: Sequence[Op]) -> UnitTruth:
     period = [(step, first, after) for (step, first), (later, after) in pairwise(starts) if later == step + 1]
     whole = [(step, first, max(op.end_ns for op in owned[step])) for step, first in starts]
     spans = [(start_ns, end_ns) for _, start_ns, end_ns in (*period, *whole)]
-    found = budgets(spans, ops, _sync_spans(run, device))
+    found = _budgets(run.report.clock, spans, ops, _sync_spans(run, device))
     windows = [
         Window(step, start_ns, end_ns, budget)
         for (step, start_ns, end_ns), budget in zip((*period, *whole), found, strict=True)
     ]
     return UnitTruth(run, device, steps, tuple(windows[: len(period)]), tuple(windows[len(period) :]))
+
+
+class _Shown(NamedTuple):
+    """An op in the time of its report's clock."""
+
+    start_ns: int
+    end_ns: int
+    kind: OpKind
+
+
+def _budgets(clock: Clock, windows: Sequence[Span], ops: Sequence[Op], syncs: Sequence[Span]) -> list[Budget]:
+    """Budgets in the time of the report's clock. What only one clock is off by moves nothing against anything else."""
+    if not clock.drift_ppm:
+        return budgets(windows, ops, syncs)
+    return budgets(
+        [(clock.at(start_ns), clock.at(end_ns)) for start_ns, end_ns in windows],
+        [_Shown(clock.at(op.start_ns), clock.at(op.end_ns), op.kind) for op in ops],
+        [(clock.at(start_ns), clock.at(end_ns)) for start_ns, end_ns in syncs],
+    )
 
 
 def _steps(run: ProcessRun, threads: set[int]) -> tuple[Step, ...]:
@@ -139,11 +160,14 @@ def _steps(run: ProcessRun, threads: set[int]) -> tuple[Step, ...]:
 
 
 def _owned(steps: Sequence[Step], ops: Sequence[Op]) -> dict[int, list[Op]]:
-    """The ops of each step: those whose launch call, on any thread, began inside its host range."""
+    """The ops of each step: those whose launch call, on any thread, began inside its host range.
+
+    Migrations of managed memory show no call and belong to no step.
+    """
     owned: dict[int, list[Op]] = {step.index: [] for step in steps}
     in_order = sorted(steps, key=lambda step: step.start_ns)
     place = 0
-    for op in sorted(ops, key=attrgetter("call_start_ns")):
+    for op in sorted((op for op in ops if op.correlation), key=attrgetter("call_start_ns")):
         while place < len(in_order) and in_order[place].end_ns <= op.call_start_ns:
             place += 1
         if place < len(in_order) and in_order[place].start_ns <= op.call_start_ns:
