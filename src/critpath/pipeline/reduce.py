@@ -41,8 +41,6 @@ _NOT_ANALYSED = (
     ("units[].communication.transfer_proxy_ms", "collectives are not matched by this version"),
     ("units[].communication.jitter_wait_ms", "collectives are not matched by this version"),
     ("units[].communication.collectives[].bytes", "message sizes are not read by this version"),
-    ("units[].transfers[].blocking_ms", "dependencies are not resolved by this version"),
-    ("units[].transfers[].verdict", "a verdict on copies needs their dependencies, which are not resolved"),
     ("units[].mfu", "model FLOPs are not computed by this version"),
     ("capture.perturbation", "no trainer step times were given"),
     ("ranks", "units are not compared by this version"),

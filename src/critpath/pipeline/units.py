@@ -35,7 +35,7 @@ from critpath.model.report import (
     cut,
 )
 from critpath.model.report.words import Backend
-from critpath.model.values import NS_PER_MS, Stat
+from critpath.model.values import NS_PER_MS, Stat, percent
 from critpath.pipeline.absences import report_absent
 from critpath.pipeline.summaries import InputSummary, UnitSummary
 from critpath.rank.absence import Absence
@@ -46,6 +46,9 @@ from critpath.rank.transfers import Transfer as TransferTime
 from critpath.rank.windows import Windows
 
 __all__ = ["MATERIAL_SHARE", "report_unit", "stat"]
+
+COPY_BOUND_SHARE = 0.05
+"""A group of copies that compute provably waited for during this share of the iteration binds it (P12)."""
 
 MATERIAL_SHARE = 0.01
 """Names above this share of an iteration are listed, with the rule that matched them or without one (P20)."""
@@ -262,6 +265,8 @@ def _transfers(found: RankSummary, unit: UnitSummary) -> list[Transfer]:
 
     def row(t: TransferTime) -> Transfer:
         known = t.context in unit.known_contexts
+        told = unit.absence
+        blocking_ns = None if told is None else sum(told.by_copy.get(group, 0) for group in t.groups)
         return Transfer(
             direction=t.direction,  # type: ignore[arg-type]
             src=t.source,  # type: ignore[arg-type]
@@ -273,9 +278,25 @@ def _transfers(found: RankSummary, unit: UnitSummary) -> list[Transfer]:
             union_ms=_per_window(t.union_ns, n),
             achieved_GBps=t.bytes / t.work_ns if t.work_ns else None,
             occupancy=t.union_ns / whole,
+            host_blocked=None if told is None else sum(told.host_blocked.get(group, 0) for group in t.groups),
+            blocking_ms=None if blocking_ns is None else _per_window(blocking_ns, n),
+            verdict=None if told is None or blocking_ns is None else _copy_verdict(t, blocking_ns, whole, told),
         )
 
     return [row(t) for t in found.transfers]
+
+
+def _copy_verdict(t: TransferTime, blocking_ns: int, whole_ns: int, told: Absence) -> str:
+    """What dependencies say of the copies; without an edge nothing is called copy bound (P12)."""
+    open_ = f"; {percent(told.unresolved_share)} of stream waits have no record" if told.unresolved_share else ""
+    if t.direction.startswith("UVM"):
+        return "migrations belong to no stream, so no wait for them can be proven"
+    if not blocking_ns:
+        return f"nothing provably waited for them{open_}"
+    share = percent(blocking_ns / whole_ns)
+    if blocking_ns >= COPY_BOUND_SHARE * whole_ns:
+        return f"copy bound for {share} of the iteration: compute provably waited while they ran or held their engine"
+    return f"compute provably waited for them for {share} of the iteration{open_}"
 
 
 def _host_sync(found: RankSummary, source: InputSummary) -> HostSync | None:

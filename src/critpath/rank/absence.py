@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from critpath.base.grouping import group_rows
 from critpath.base.intervals import I64, Intervals, union
@@ -20,8 +21,10 @@ from critpath.rank.attribution import (
     Surroundings,
     attribution,
 )
+from critpath.rank.copy_groups import CopyGroup
 from critpath.rank.gaps import ORDINARY, Gaps, gaps, instants, launch_of
 from critpath.rank.host_causes import HostCause, HostCauses, host_causes
+from critpath.rank.host_waits import blocked_host
 from critpath.rank.latencies import Latencies, latencies
 from critpath.rank.parts import BLOCKING, BUCKETS, LAUNCH_STARVED, STALLED, Parts
 from critpath.rank.process_ops import ProcessOps
@@ -56,6 +59,8 @@ class Absence:
     Attributes:
         by_window: time of each bucket in each window, shape (buckets, n).
         starved, by_class, by_reason: totals inside launch-starved, blocking and dependency-stalled.
+        by_copy: blocking time in which copies ran or held their engine, by group of copies.
+        host_blocked: copies that start in a window and whose call returned no earlier than they ended, by group.
         causes: launch-starved time by host cause.
         contested_ns: launch-starved time in which another stream's compute op was held by a producer of its own.
         moved: buckets with the host's clock moved by -10 and by +10 us.
@@ -68,6 +73,8 @@ class Absence:
     by_class: dict[str, int]
     by_reason: dict[str, int]
     operations: tuple[BlockingOperation, ...]
+    by_copy: dict[CopyGroup, int]
+    host_blocked: dict[CopyGroup, int]
     causes: tuple[tuple[HostCause, int], ...]
     contested_ns: int
     moved: tuple[I64, ...]
@@ -117,6 +124,8 @@ def absence(
         by_class=_by_label(divided, cut, BLOCKING, divided.labels[BLOCKING]),
         by_reason=_by_label(divided, cut, STALLED, REASONS),
         operations=_operations(ops, divided, cut),
+        by_copy=_by_copy(ops, divided, cut),
+        host_blocked=_host_blocked(ops, mine, windows),
         causes=_by_cause(causes, windows),
         contested_ns=_contested(facts, mine, divided, measured, windows),
         moved=tuple(
@@ -197,6 +206,24 @@ def _operations(ops: ProcessOps, divided: Attribution, cut: Clipped) -> tuple[Bl
     return tuple(sorted(rows, key=lambda row: (-row.blocking_ns, row.name)))
 
 
+def _by_copy(ops: ProcessOps, divided: Attribution, cut: Clipped) -> dict[CopyGroup, int]:
+    """Blocking time of each group of copies: while one of them ran, or held the engine that another waited for."""
+    parts = divided.parts
+    classes = [i for i, name in enumerate(ops.classes) if name.startswith("copy_")]
+    mine = (parts.bucket[cut.piece] == BLOCKING) & np.isin(parts.label[cut.piece], classes)
+    group = ops.copy_group[parts.op[cut.piece[mine]]] if mine.any() else np.empty(0, np.int64)
+    totals = _sums(group, cut.lengths_ns[mine], len(ops.copy_groups)).tolist()
+    return {place: ns for place, ns in zip(ops.copy_groups, totals, strict=True) if ns}
+
+
+def _host_blocked(ops: ProcessOps, mine: npt.NDArray[np.bool_], windows: Windows) -> dict[CopyGroup, int]:
+    rows = np.flatnonzero(mine & blocked_host(ops))
+    window = np.searchsorted(windows.starts_ns, ops.start_ns[rows], side="right") - 1
+    inside = (window >= 0) & (ops.start_ns[rows] < windows.ends_ns[np.maximum(window, 0)])
+    counts = np.bincount(ops.copy_group[rows[inside]], minlength=len(ops.copy_groups)).tolist()
+    return {place: n for place, n in zip(ops.copy_groups, counts, strict=True) if n}
+
+
 def _by_cause(causes: HostCauses, windows: Windows) -> tuple[tuple[HostCause, int], ...]:
     cut = clipped(causes.parts, windows)
     totals = _sums(causes.parts.label[cut.piece], cut.lengths_ns, len(causes.causes)).tolist()
@@ -206,7 +233,7 @@ def _by_cause(causes: HostCauses, windows: Windows) -> tuple[tuple[HostCause, in
 
 def _contested(
     facts: ProcessFacts,
-    mine: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    mine: npt.NDArray[np.bool_],
     divided: Attribution,
     measured: Latencies,
     windows: Windows,

@@ -19,7 +19,7 @@ from critpath.model.trace import Trace
 from critpath.rank.dependencies import Dependencies, issued_ns
 from critpath.rank.process_ops import ProcessOps
 
-__all__ = ["HostWaits", "host_waits"]
+__all__ = ["HostWaits", "blocked_host", "host_waits"]
 
 _NOT_READY = 600
 _BLOCKED_TOLERANCE_NS = 1_000
@@ -93,13 +93,15 @@ def _of_calls(calls: RuntimeCalls, call: I64, awaited: I64) -> HostWaits:
     )
 
 
-def _blocking_copies(ops: ProcessOps) -> HostWaits:
-    """Calls that issued a copy and returned no earlier than it ended."""
+def blocked_host(ops: ProcessOps) -> npt.NDArray[np.bool_]:
+    """Which ops are copies whose issuing call returned no earlier than they ended: tested, not assumed (P13)."""
     copies = [i for i, label in enumerate(ops.classes) if label.startswith("copy_")]
-    returned = ops.returned_ns()
-    blocked = np.isin(ops.class_index, copies) & (ops.call >= 0) & ~ops.graph_node
-    blocked &= returned >= ops.end_ns - _BLOCKED_TOLERANCE_NS
-    rows = np.flatnonzero(blocked)
+    blocked: npt.NDArray[np.bool_] = np.isin(ops.class_index, copies) & (ops.call >= 0) & ~ops.graph_node
+    return blocked & (ops.returned_ns() >= ops.end_ns - _BLOCKED_TOLERANCE_NS)
+
+
+def _blocking_copies(ops: ProcessOps) -> HostWaits:
+    rows = np.flatnonzero(blocked_host(ops))
     return _of_calls(ops.calls, ops.call[rows], rows)
 
 

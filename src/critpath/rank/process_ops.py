@@ -16,6 +16,7 @@ from critpath.model.identity import NULL, join_index
 from critpath.model.tables import Copies, CopyKind, DeviceOps, Kernels, RuntimeCalls
 from critpath.model.taxonomy import Taxonomy
 from critpath.model.trace import Strings, Trace
+from critpath.rank.copy_groups import CopyGroup, copy_groups
 from critpath.rank.occupancy import kernel_classes
 
 __all__ = ["COMPUTE", "GRAPH", "MEMSET", "ProcessOps", "process_ops"]
@@ -54,6 +55,8 @@ class ProcessOps:
         graph_node: whether it ran inside a graph that was traced by node.
         first_node: the first op to start of the launch that a graph node belongs to; the op itself for others.
         name: string id of a kernel's name, NULL for others.
+        copy_group: entry of `copy_groups`, -1 for what is no copy.
+        copy_groups: the groups of copies that are listed together.
         migrations: when unified-memory migrations ran, by device.
         calls: API calls of the process.
     """
@@ -74,6 +77,8 @@ class ProcessOps:
     graph_node: npt.NDArray[np.bool_]
     first_node: I64
     name: I64
+    copy_group: I64
+    copy_groups: tuple[CopyGroup, ...]
     migrations: dict[int, Intervals]
     calls: RuntimeCalls
     strings: Strings
@@ -148,6 +153,9 @@ def process_ops(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessOps:
     flags[: len(kernels)] = communication
     name = np.full(start.size, NULL, np.int64)
     name[: len(kernels)] = kernels.name
+    groups, of_copy = copy_groups(copies)
+    copy_group = np.full(start.size, -1, np.int64)
+    copy_group[len(kernels) : len(kernels) + len(copies)] = of_copy
     correlation = column("correlation")[order]
     nodes = (column("graph_node") != NULL)[order]
     return ProcessOps(
@@ -167,6 +175,8 @@ def process_ops(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessOps:
         graph_node=nodes,
         first_node=_first_nodes(nodes, correlation, start[order]),
         name=name[order],
+        copy_group=copy_group[order],
+        copy_groups=groups,
         migrations=migrations,
         calls=calls,
         strings=trace.strings,

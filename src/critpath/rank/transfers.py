@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from critpath.base.grouping import group_rows
 from critpath.model.identity import NULL
 from critpath.model.tables import Copies, CopyKind, MemoryKind
 from critpath.model.trace import UnitTrace
 from critpath.rank.budget import starts_inside
+from critpath.rank.copy_groups import CopyGroup, copy_groups
 from critpath.rank.windows import Windows
 
 __all__ = ["LONGEST_LIST", "Transfer", "transfers"]
@@ -35,6 +35,7 @@ class Transfer:
         work_ns: durations of those copies added up, which bytes over time need; copies of one direction may run at a
             time, and one of unknown size has no part in it.
         union_ns: time in the windows with at least one of them.
+        groups: the groups it stands for: one, or those of the rest.
     """
 
     direction: str
@@ -46,6 +47,7 @@ class Transfer:
     bytes: int
     work_ns: int
     union_ns: int
+    groups: tuple[CopyGroup, ...]
 
 
 def transfers(unit: UnitTrace, windows: Windows) -> tuple[Transfer, ...]:
@@ -53,21 +55,19 @@ def transfers(unit: UnitTrace, windows: Windows) -> tuple[Transfer, ...]:
     copies = unit.copies
     if not len(copies):
         return ()
-    keys = (copies.kind, copies.source_kind, copies.target_kind, copies.context, copies.stream)
-    first, row_group = group_rows(*keys)
+    groups, row_group = copy_groups(copies)
     inside = starts_inside(copies, windows.starts_ns, windows.ends_ns)
     found = []
-    for i, (kind, source, target, context, stream) in enumerate(np.stack(keys, axis=1)[first].tolist()):
-        label = CopyKind.LABELS.get(kind, "unknown")
-        place = (label, _memory(source), _memory(target), context, stream)
-        transfer = _transfer(copies, row_group == i, inside, windows, place)
+    for i, group in enumerate(groups):
+        transfer = _transfer(copies, row_group == i, inside, windows, (group,))
         if transfer.count or transfer.union_ns:
             found.append((transfer, i))
     found.sort(key=lambda pair: (-pair[0].union_ns, pair[0].direction, pair[0].stream))
     rows = [transfer for transfer, _ in found[:LONGEST_LIST]]
     others = [i for _, i in found[LONGEST_LIST:]]
     if others:
-        rows.append(_transfer(copies, np.isin(row_group, others), inside, windows, ("rest", None, None, 0, 0)))
+        rest = tuple(groups[i] for i in others)
+        rows.append(_transfer(copies, np.isin(row_group, others), inside, windows, rest))
     return tuple(rows)
 
 
@@ -76,20 +76,20 @@ def _transfer(
     mine: npt.NDArray[np.bool_],
     inside: npt.NDArray[np.bool_],
     windows: Windows,
-    place: tuple[str, str | None, str | None, int, int],
+    groups: tuple[CopyGroup, ...],
 ) -> Transfer:
-    direction, source, target, context, stream = place
     started = copies.where(mine & inside)
     sized = started.where(started.bytes != NULL)
     return Transfer(
-        direction=direction,
-        source=source,
-        target=target,
-        context=context,
-        stream=stream,
+        direction=CopyKind.LABELS.get(groups[0].kind, "unknown") if len(groups) == 1 else "rest",
+        source=_memory(groups[0].source_kind) if len(groups) == 1 else None,
+        target=_memory(groups[0].target_kind) if len(groups) == 1 else None,
+        context=groups[0].context if len(groups) == 1 else 0,
+        stream=groups[0].stream if len(groups) == 1 else 0,
         count=len(started),
         bytes=int(sized.bytes.sum()),
         work_ns=int(sized.durations_ns.sum()),
+        groups=groups,
         union_ns=int(copies.where(mine).union().clip(windows.starts_ns, windows.ends_ns).sum()),
     )
 
