@@ -101,6 +101,14 @@ def test_ranges_without_a_text_id_column_keep_their_inline_text(tmp_path: Path) 
     assert nvtx_names(export, tmp_path / "a.sqlite") == ["inline"]
 
 
+def test_without_event_types_what_has_an_end_is_a_range(tmp_path: Path) -> None:
+    export = Export()
+    export.declared["NVTX_EVENTS"] = "start I! end I text T globalTid I"
+    export.nvtx(0, 10, "range")
+    export.nvtx(5, None, "mark")
+    assert nvtx_names(export, tmp_path / "a.sqlite") == ["range"]
+
+
 @pytest.mark.parametrize("kind", [33, 34, 39, 75, 76])
 def test_marks_and_domain_rows_are_no_ranges(kind: int, tmp_path: Path) -> None:
     export = Export()

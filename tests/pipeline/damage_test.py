@@ -224,8 +224,9 @@ def test_a_host_record_of_another_time_is_left_out_and_told(
     (unit,) = report.units
     assert unit.window is not None
     assert unit.window.edges_ns == SPAN
-    assert unit.host_sync is not None
-    assert unit.host_sync.host_ms == 0.0
+    # without a table of synchronization nothing is known of waits, which is not 0
+    waited = unit.host_sync.host_ms if unit.host_sync is not None else None
+    assert waited == (0.0 if table == "sync_waits" else None)
     assert report.capture.profiler_overhead_recorded_ms in (None, 0.0)  # None: no overhead row was recorded at all
     told = [w.text for w in report.capture.warnings]
     assert told == [f"{table}: 1 host records have no time inside the capture; left out"]

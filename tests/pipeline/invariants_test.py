@@ -122,14 +122,10 @@ CHOICES = st.sampled_from(
 )
 
 
-@given(tables=EXPORTS, choice=CHOICES)
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-def test_random_exports_are_refused_or_give_a_report_that_agrees_with_itself(
-    tables: dict[str, list[dict[str, Any]]], choice: dict[str, str]
-) -> None:
-    export = Export(loose=True)
-    for name in ("gemm", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "cudaLaunchKernel_v7000", "cudaEventQuery_v3020"):
-        export.string(name)
+Tables = dict[str, list[dict[str, Any]]]
+
+
+def refused_or_agreeing(export: Export, tables: Tables, choice: dict[str, str]) -> None:
     for table, found in tables.items():
         for row in found:
             export.add(table, **row)
@@ -140,3 +136,28 @@ def test_random_exports_are_refused_or_give_a_report_that_agrees_with_itself(
         except CritpathError:
             return
     check(report)
+
+
+@given(tables=EXPORTS, choice=CHOICES)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_random_exports_are_refused_or_give_a_report_that_agrees_with_itself(
+    tables: Tables, choice: dict[str, str]
+) -> None:
+    export = Export(loose=True)
+    for name in ("gemm", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "cudaLaunchKernel_v7000", "cudaEventQuery_v3020"):
+        export.string(name)
+    refused_or_agreeing(export, tables, choice)
+
+
+@given(tables=EXPORTS, choice=CHOICES)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_random_rows_in_a_healthy_export_keep_its_report_in_agreement(tables: Tables, choice: dict[str, str]) -> None:
+    export = Export(loose=True)
+    for i in range(5):
+        begin = 10_000_000 * i
+        export.nvtx(begin, begin + 9_000_000, f"step {i}")
+        for k in range(4):
+            name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL" if k == 2 else "gemm"
+            start = begin + 2_000_000 * k + 50_000
+            export.launched(start, start + 1_500_000, corr=10 + 4 * i + k, name=name, streamId=7 + k % 2)
+    refused_or_agreeing(export, tables, choice)

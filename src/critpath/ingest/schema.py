@@ -183,6 +183,9 @@ def _part(kind: type[Table], table: str, reader: TableReader, strings: Strings) 
     elif kind is NvtxRanges:
         columns["name"] = _with_inline(columns["name"], reader.texts(table, "text"), strings)
         columns["domain"] = np.where(columns["domain"] == NULL, 0, columns["domain"])
+        if "eventType" not in reader.columns(table):
+            # Marks and domain rows have no end, so that what has one is a range.
+            columns["kind"] = np.where(columns["end_ns"] == NULL, NULL, NVTX_RANGE_KINDS[0])
     elif kind is Diagnostics:
         nothing = np.full(columns["time_ns"].size, NULL, np.int64)
         columns["text"] = _with_inline(nothing, reader.texts(table, "text"), strings)
