@@ -34,7 +34,7 @@ class Recording:
 class TrainerLog:
     """What the trainer prints: a line a step, the profiled ones among others."""
 
-    before: int = 20
+    before: int = 9
     """Steps before the capture."""
     after: int = 10
     slowdown: float = 1.0

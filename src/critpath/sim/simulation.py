@@ -21,6 +21,7 @@ from critpath.sim.scenarios import SCENARIOS, scenario_named
 from critpath.sim.schema import generation_named
 from critpath.sim.spoiling import spoil_record
 from critpath.sim.target import gpu_uuid, session_ns
+from critpath.sim.trainerlog import TRAINER_LOG, log_record, log_text
 from critpath.sim.truth import step_times_ns, truths
 from critpath.sim.write import write_exports
 
@@ -129,6 +130,12 @@ def write_job(
         "units": [unit.as_dict(absence) for unit, absence in zip(units, absent, strict=True)],
         "job": {"step_times_ns": step_times_ns(units)},
     }
+    if job.log is not None:
+        # The last step has no period window; the log has a line for it, as long as the one before.
+        times_ns = step_times_ns(units)
+        times_ns += times_ns[-1:]
+        (out / TRAINER_LOG).write_text(log_text(job.log, times_ns), encoding="utf-8")
+        truth["log"] = log_record(job.log, times_ns)
     truth_path, causes_path, gaps_path = out / TRUTH, out / CAUSES, out / GAPS
     truth_path.write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
     causes_path.write_text(json.dumps(causal_record(execution), separators=(",", ":")) + "\n", encoding="utf-8")

@@ -11,6 +11,7 @@ from critpath.sim.enumerations import ENUMERATIONS
 from critpath.sim.executed import ProcessRun
 from critpath.sim.ids import GLOBAL_VID, NO_PROCESS, global_pid, global_tid
 from critpath.sim.instructions import StreamKind
+from critpath.sim.metrics import metric_sheets
 from critpath.sim.program import Report
 from critpath.sim.schema import Generation
 from critpath.sim.sheets import Capture, Row, Sheet, Value
@@ -70,6 +71,7 @@ def target_sheets(capture: Capture, end_ns: int, spoils: Sequence[Spoil] = ()) -
         yield _devices(capture)
     yield _contexts(capture)
     yield _streams(capture)
+    yield from metric_sheets(capture, {gpu: _gpu_id(gpu) for gpu in range(GPUS_A_HOST)})
     named = _device_names(capture)
     if named.rows:
         yield named
