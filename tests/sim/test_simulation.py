@@ -226,3 +226,14 @@ def test_a_four_rank_demo_is_quick(tmp_path: Path) -> None:
     # Far above what it takes, since test machines are slow and shared; a quadratic step would still show.
     assert time.perf_counter() - began < 6
     assert gc.isenabled()
+
+
+def test_causes_are_written_on_request_and_for_small_jobs(tmp_path: Path) -> None:
+    with_causes = simulate("host_sync", tmp_path / "with", steps=3)
+    assert with_causes.causes_path.exists()
+    assert "absent" in with_causes.truth["units"][0]["windows"]["period"][0]
+    again = simulate("host_sync", tmp_path / "with", steps=3, causes=False)
+    assert not again.causes_path.exists()
+    assert not again.gaps_path.exists()
+    assert "absent" not in again.truth["units"][0]["windows"]["period"][0]
+    assert again.truth["job"] == with_causes.truth["job"]

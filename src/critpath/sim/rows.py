@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from operator import attrgetter
 
 from critpath.sim.executed import Op, OpKind, Sync, SyncShape
 from critpath.sim.hostrows import host_sheets
-from critpath.sim.ids import GLOBAL_VID, global_pid, global_tid
-from critpath.sim.instructions import Copy, CopyDirection, Graph, HostMemory, Kernel, Memset, Stream
+from critpath.sim.ids import global_pid, global_tid
+from critpath.sim.instructions import Copy, CopyDirection, Graph, HostMemory, Kernel, Memset
 from critpath.sim.ncclrows import NCCL_DOMAIN, blob, init_ranges, payload_sheets
 from critpath.sim.recording import NcclPayload
 from critpath.sim.schema import NO_ID
@@ -55,22 +56,32 @@ def activity_sheets(capture: Capture) -> list[Sheet]:
 
 
 def _kernels(capture: Capture, ops: Sequence[Op]) -> Sheet:
-    shapes: dict[Kernel, Row] = {}
-    places: dict[Stream, Row] = {}
-    grids: dict[int, int] = {}
-    starts = capture.clock.all_on_devices((op.stream.device, op.start_ns) for op in ops)
-    ends = capture.clock.all_on_devices((op.stream.device, op.end_ns) for op in ops)
-    rows: list[Row] = []
-    for start_ns, end_ns, op in zip(starts, ends, ops, strict=True):
-        shape = shapes.get(op.what) or shapes.setdefault(op.what, _shape(capture, op.what))  # type: ignore[arg-type]
-        stream = op.stream
-        place = places.get(stream)
-        if place is None:
-            place = places[stream] = (stream.device, stream.context, stream.stream)
-        process = op.run.process.pid << 24 | GLOBAL_VID
-        grids[process] = grid = grids.get(process, 0) + 1
-        in_graph = _EAGER if op.graph is None else _graph_ids(op)
-        rows.append((start_ns, end_ns, *place, op.correlation, process, *in_graph, grid, *shape))
+    # In the order of first use, so that names get the same ids every time.
+    used = dict.fromkeys(op.what for op in ops)
+    shapes = {what: _shape(capture, what) for what in used if isinstance(what, Kernel)}
+    streams = {op.stream for op in ops}
+    places = {stream: (stream.device, stream.context, stream.stream) for stream in streams}
+    processes = {run: global_pid(run.process) for run in {op.run for op in ops}}
+    grids = {run: count(1) for run in processes}
+    clock = capture.clock
+    if clock.exact:
+        zero_ns = clock.session_start_ns
+        spans = [(op.start_ns - zero_ns, op.end_ns - zero_ns) for op in ops]
+    else:
+        at = clock.on_device
+        spans = [(at(op.stream.device, op.start_ns), at(op.stream.device, op.end_ns)) for op in ops]
+    rows: list[Row] = [
+        (
+            *span,
+            *places[op.stream],
+            op.correlation,
+            processes[op.run],
+            *(_EAGER if op.graph is None else _graph_ids(op)),
+            next(grids[op.run]),
+            *shapes[op.what],  # type: ignore[index]
+        )
+        for span, op in zip(spans, ops, strict=True)
+    ]
     columns = (
         *("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphId", "graphNodeId"),
         *("gridId", "demangledName", "shortName", "mangledName", "registersPerThread", "gridX", "gridY", "gridZ"),

@@ -115,12 +115,8 @@ def _units(run: ProcessRun, graph_trace: str) -> list[UnitTruth]:
 def _unit(run: ProcessRun, device: int, ops: Sequence[Op]) -> UnitTruth:
     steps = _steps(run, {op.thread.tid for op in ops})
     owned = _owned(steps, ops)
-    firsts = {
-        step.index: min(op.start_ns for op in owned[step.index] if op.kind is OpKind.COMPUTE)
-        for step in steps
-        if any(op.kind is OpKind.COMPUTE for op in owned[step.index])
-    }
-    starts = sorted(firsts.items())
+    computing = {step.index: [op.start_ns for op in owned[step.index] if not op.kind] for step in steps}
+    starts = sorted((step, min(found)) for step, found in computing.items() if found)
     period = [(step, first, after) for (step, first), (later, after) in pairwise(starts) if later == step + 1]
     whole = [(step, first, max(op.end_ns for op in owned[step])) for step, first in starts]
     spans = [(start_ns, end_ns) for _, start_ns, end_ns in (*period, *whole)]
