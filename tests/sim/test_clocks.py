@@ -73,7 +73,7 @@ def test_hosts_of_one_job_get_errors_of_their_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("payload", ["none", "schemas", "blobs"])
 @pytest.mark.parametrize("generation", ["2025.3", "2026.2"])
 def test_payloads_are_what_the_export_was_asked_for(tmp_path: Path, payload: str, generation: str) -> None:
-    path = simulate("straggler", tmp_path, ranks=2, steps=2, payload=payload, generation=generation).exports[0]
+    path = simulate("straggler", tmp_path, ranks=2, steps=2, nccl_payload=payload, generation=generation).exports[0]
     there = {name for (name,) in select(path, "SELECT name FROM sqlite_master WHERE name LIKE 'NVTX_PAYLOAD%'")}
     kept = generation == "2026.2"
     assert bool(there) is (kept and payload != "none")
@@ -82,7 +82,7 @@ def test_payloads_are_what_the_export_was_asked_for(tmp_path: Path, payload: str
 
 
 def test_a_blob_names_communicator_rank_and_size(tmp_path: Path) -> None:
-    simulation = simulate("straggler", tmp_path, ranks=2, steps=2, payload="blobs")
+    simulation = simulate("straggler", tmp_path, ranks=2, steps=2, nccl_payload="blobs")
     ids = set()
     for rank, path in enumerate(simulation.exports):
         init = select(
@@ -103,7 +103,7 @@ def test_a_blob_names_communicator_rank_and_size(tmp_path: Path) -> None:
 
 
 def test_schemas_repeat_for_each_process_and_leave_offset_0_out(tmp_path: Path) -> None:
-    path = simulate("straggler", tmp_path, ranks=2, steps=2, payload="schemas").exports[0]
+    path = simulate("straggler", tmp_path, ranks=2, steps=2, nccl_payload="schemas").exports[0]
     entries = select(
         path, "SELECT idx, type, name, offset FROM NVTX_PAYLOAD_SCHEMA_ENTRIES WHERE schemaId = 16777227 ORDER BY idx"
     )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from critpath.sim.host_instructions import OsCall
 from critpath.sim.instructions import (
     Collective,
     Copy,
@@ -28,7 +29,7 @@ class Removal:
     transfer_of: frozenset[str] = field(default_factory=frozenset)
     """Communicators, by name or backend, whose data moves at once; their ranks still wait for each other."""
     cpu_work: str | None = None
-    """Pattern that the whole label of CPU work has to match to take no time."""
+    """Pattern that the whole label of CPU work, or name of an operating system call, has to match to take no time."""
     slowdown_of: frozenset[int] = field(default_factory=frozenset)
     """Ranks that run at the pace of the others."""
     copies: frozenset[CopyDirection] = field(default_factory=frozenset)
@@ -68,6 +69,8 @@ def _change(removal: Removal) -> Callable[[Instruction], Instruction]:
         if isinstance(instruction, Copy) and instruction.direction in removal.copies:
             return replace(instruction, duration_ns=0)
         if isinstance(instruction, CpuWork) and label is not None and label.fullmatch(instruction.label):
+            return replace(instruction, duration_ns=0)
+        if isinstance(instruction, OsCall) and label is not None and label.fullmatch(instruction.name):
             return replace(instruction, duration_ns=0)
         if isinstance(instruction, GraphLaunch):
             known = graphs.setdefault(id(instruction.graph), instruction)

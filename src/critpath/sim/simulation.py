@@ -100,7 +100,7 @@ def simulate(  # noqa: PLR0913 - the parts of one request, each with a default
     about: dict[str, object] = {"scenario": scenario, "options": asdict(chosen)}
     with _collector_paused():
         return write_job(
-            found.job(chosen), out, generation=generation, event_sync_ids=event_sync_ids, causes=causes, about=about
+            found.program(chosen), out, generation=generation, event_sync_ids=event_sync_ids, causes=causes, about=about
         )
 
 

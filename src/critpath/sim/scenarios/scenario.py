@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from critpath.sim.errors import OptionValueError, UnknownNameError
 from critpath.sim.program import Job
+from critpath.sim.recording import NcclPayload
 
 __all__ = ["FIRST_ITERATION", "Options", "Scenario"]
 
@@ -25,12 +26,16 @@ class Options:
     steps: int = 6
     graph_trace: str = "node"
     """How CUDA graphs are traced: "node" or "graph"."""
+    nccl_payload: str = "none"
+    """What the export holds of the payloads of NCCL's ranges: "none", "schemas" or "blobs"."""
 
     def __post_init__(self) -> None:
         if self.ranks < 1 or self.steps < 1:
             raise OptionValueError(f"ranks and steps must be at least 1, not {self.ranks} and {self.steps}")
         if self.graph_trace not in ("node", "graph"):
             raise OptionValueError(f"graph_trace must be node or graph, not {self.graph_trace!r}")
+        if self.nccl_payload not in list(NcclPayload):
+            raise OptionValueError(f"nccl_payload must be none, schemas or blobs, not {self.nccl_payload!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,11 @@ class Scenario:
     """Whether NVTX ranges show every step."""
     faithful: bool = True
     """Whether, with default options, the export shows the execution as it was: no row is lost, damaged or shifted."""
+
+    def program(self, options: Options) -> Job:
+        """The job that `options` describe, with what every scenario can be told."""
+        job = self.job(options)
+        return replace(job, recording=replace(job.recording, nccl_payload=NcclPayload(options.nccl_payload)))
 
     def defaults(self) -> dict[str, object]:
         """Every option's name and default."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from critpath.sim.errors import OptionValueError
 from critpath.sim.instructions import Communicator, StreamSync
 from critpath.sim.program import Job, Report, Thread
-from critpath.sim.recording import NcclPayload, Recording
 from critpath.sim.scenarios import transformer
 from critpath.sim.scenarios.cluster import GPUS_A_HOST, Seat, rank_report, seat
 from critpath.sim.scenarios.scenario import FIRST_ITERATION, Options, Scenario
@@ -49,8 +48,6 @@ class Straggler(Options):
     """Hosts' clocks drift by up to this much either way."""
     bias_us: float = 0.0
     """Devices' timestamps are off by up to this much either way [µs]."""
-    payload: str = "none"
-    """What the export holds of NCCL's payloads: none, schemas or blobs."""
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
@@ -58,15 +55,15 @@ class Straggler(Options):
             raise OptionValueError(f"kind is one of {_KINDS} and cause one of {_CAUSES}, not {self.kind}, {self.cause}")
         if not 0 <= self.late_rank < self.ranks:
             raise OptionValueError(f"late_rank must be a rank below {self.ranks}, not {self.late_rank}")
-        if not 1 <= self.ranks_a_host <= GPUS_A_HOST or self.payload not in list(NcclPayload):
-            raise OptionValueError(f"ranks_a_host is 1 to {GPUS_A_HOST} and payload one of {list(NcclPayload)}: {self}")
+        if not 1 <= self.ranks_a_host <= GPUS_A_HOST:
+            raise OptionValueError(f"ranks_a_host is 1 to {GPUS_A_HOST}, not {self.ranks_a_host}")
 
 
 def job(options: Straggler) -> Job:
     """One report a rank."""
     group = Communicator("dp", options.ranks)
     reports = tuple(_report(rank, group, options) for rank in range(options.ranks))
-    return Job(reports, graph_trace=options.graph_trace, recording=Recording(nccl_payload=NcclPayload(options.payload)))
+    return Job(reports, graph_trace=options.graph_trace)
 
 
 def _report(rank: int, group: Communicator, options: Straggler) -> Report:
