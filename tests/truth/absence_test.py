@@ -50,10 +50,14 @@ def _assert_nothing_confident(case: Compared) -> None:
     found, true = case.found_buckets(), case.true_buckets()
     assert sum(found.values()) == case.absent_ns
     allowed = 0.02 * case.absent_ns
+    classes = case.true_inside("blocking", "by_class")
+    behind_heads = sum(ns for label, ns in absence.by_class.items() if label.startswith("queue:"))
+    held_in_queue = case.true_inside("dependency_stalled", "by_reason").get("other:queue_order", 0)
     assert found["launch_starved"] <= true["launch_starved"] + allowed
-    assert found["blocking"] <= true["blocking"] + allowed
+    assert found["blocking"] - behind_heads <= true["blocking"] + allowed
+    assert behind_heads <= held_in_queue + classes.get("other:queue_order", 0) + allowed
     for label, ns in absence.by_class.items():
-        assert ns <= case.true_inside("blocking", "by_class").get(label, 0) + allowed, label
+        assert label.startswith("queue:") or ns <= classes.get(label, 0) + allowed, label
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -128,6 +132,16 @@ def test_event_edges_are_those_of_the_execution(scenario: str, sync_ids: bool, t
     assert right > 0
     assert right / (right + wrong) >= 0.999, (right, wrong)
     assert right / (right + missed) >= 0.99, (right, missed)
+
+
+def test_one_hardware_queue_is_told_as_an_inferred_upper_bound(tmp_path: Path) -> None:
+    for case in compared(simulate("one_connection", tmp_path)):
+        absence = case.unit.absence
+        assert absence is not None
+        held = case.true_inside("dependency_stalled", "by_reason")["other:queue_order"]
+        behind = absence.by_class["queue:copy_h2d"] + absence.by_reason.get("queue_order", 0)
+        assert abs(behind - held) <= 0.02 * case.absent_ns
+        assert absence.inferred_blocking
 
 
 def test_without_event_records_nothing_is_blocked_without_an_edge(tmp_path: Path) -> None:

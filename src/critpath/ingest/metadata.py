@@ -21,6 +21,10 @@ from critpath.model.trace import Context, Gpu, Process, Source, Stream
 __all__ = ["Metadata", "read_metadata"]
 
 _EXPORT_TABLES = ("META_DATA_EXPORT", "EXPORT_META_DATA")
+_RELEASE_NAMES = frozenset({"OsDescription", "SoftwareReleaseVersion", "KernelVersion"})
+_BATCHING_SYSTEM = re.compile(r"(?i)windows|microsoft|\bwsl")
+"""Systems whose display driver model (WDDM) submits work in batches."""
+
 _ENVIRONMENT_NAME = re.compile(r"PROCESS_\d+:ENVIRONMENT_VARIABLE")
 _LAUNCHED_PID = re.compile(r"APPLICATION_PID|PROCESS_\d+:PID")
 _PROCESS_PREFIX = re.compile(r"PROCESS_\d+:")
@@ -115,7 +119,8 @@ def _source(reader: TableReader, path: str, kind: str, size_bytes: int) -> Sourc
     system_zero_ns = None
     if system_ns and (utc_ns is not None or not utc_axis):
         system_zero_ns = system_ns - shift_ns - (utc_ns if utc_axis and utc_ns is not None else 0)
-    hosts = [v for n, v in _pairs(reader, "TARGET_INFO_SYSTEM_ENV") if n == "Hostname"]
+    system = list(_pairs(reader, "TARGET_INFO_SYSTEM_ENV"))
+    hosts = [v for n, v in system if n == "Hostname"]
     return Source(
         path=path,
         kind=kind,
@@ -130,6 +135,7 @@ def _source(reader: TableReader, path: str, kind: str, size_bytes: int) -> Sourc
         tables_exported=export.get("EXPORT_PARAM_TABLES_TO_EXPORT") or None,
         times_exported=export.get("EXPORT_PARAM_TIMES_TO_EXPORT") or None,
         blobs_exported=_flag(export.get("EXPORT_PARAM_INCLUDE_BLOBS")),
+        batches_launches=any(n in _RELEASE_NAMES and _BATCHING_SYSTEM.search(v) for n, v in system),
     )
 
 

@@ -81,6 +81,8 @@ class Source:
         utc_axis: whether the export was made with times normalised to UTC.
         tables_exported, times_exported: what a deliberately partial export was limited to; None where it was not.
         blobs_exported: whether binary NVTX payloads were exported.
+        batches_launches: whether the driver hands launches over in batches, as under Windows and WSL: when an op was
+            issued is then unknown.
     """
 
     path: str
@@ -96,6 +98,7 @@ class Source:
     tables_exported: str | None = None
     times_exported: str | None = None
     blobs_exported: bool | None = None
+    batches_launches: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,11 +182,10 @@ def _reasons(told: Absence, n: int) -> StallReasons:
 
 def _bound(told: Absence, *, waits_not_recorded: bool) -> Bound:
     lower = told.unresolved_share > 0 or waits_not_recorded
-    if lower and told.unlinked_blocking:
-        return "estimate"
+    upper = told.unlinked_blocking or told.inferred_blocking
     if lower:
-        return "lower"
-    return "upper" if told.unlinked_blocking else "exact"
+        return "estimate" if upper else "lower"
+    return "upper" if upper else "exact"
 
 
 def _buckets(totals: list[int], n: int) -> BucketTimes:

@@ -138,6 +138,7 @@ def _notes(trace: Trace, damage: Damage) -> tuple[Note, ...]:
         Note(f"{table}: {n:,} host records have no time inside the capture; left out", ("absence of API calls",))
         for table, n in damage.host.items()
     ]
+    notes += _launch_notes(trace)
     nobody = sum(int((t.process == NULL).sum()) for t in (trace.kernels, trace.copies, trace.memsets))
     if nobody:
         told = f"{nobody:,} device ops name no process; they are told as process 0, and join no API call"
@@ -151,6 +152,18 @@ def _notes(trace: Trace, damage: Damage) -> tuple[Note, ...]:
         for column, n in sorted(trace.mistyped.items())
     ]
     return tuple(notes)
+
+
+def _launch_notes(trace: Trace) -> list[Note]:
+    """Why the time of a launch call may not be when its op was issued."""
+    notes = []
+    if trace.environment.get("CUDA_LAUNCH_BLOCKING") == "1":
+        told = "CUDA_LAUNCH_BLOCKING=1: every launch waited for its kernel, so nothing is claimed of launch starvation"
+        notes.append(Note(told, ("launch causes",)))
+    if trace.source.batches_launches:
+        told = "Windows or WSL submits launches in batches: when an op was issued is unknown, and stalls stay unknown"
+        notes.append(Note(told, ("launch causes",)))
+    return notes
 
 
 def _gpu(trace: Trace, key: UnitKey, keys: Sequence[UnitKey]) -> Gpu | None:

@@ -66,6 +66,7 @@ class Absence:
         moved: buckets with the host's clock moved by -10 and by +10 us.
         unresolved_share: stream waits that could not be joined to a record, over all.
         unlinked_blocking: whether blocking was told of ops whose issue time is not known.
+        inferred_blocking: whether blocking was told through edges that nothing records.
     """
 
     by_window: I64
@@ -80,6 +81,7 @@ class Absence:
     moved: tuple[I64, ...]
     unresolved_share: float
     unlinked_blocking: bool
+    inferred_blocking: bool
     measured: Latencies
 
 
@@ -118,10 +120,11 @@ def absence(
     causes = host_causes(facts, divided.starved, overheads, os_traced=False)
     cut = clipped(divided.parts, windows)
     by_window = _by_window(divided.parts, cut, len(windows))
+    by_class = _by_label(divided, cut, BLOCKING, divided.labels[BLOCKING])
     told = Absence(
         by_window=by_window,
         starved=_by_label(divided, cut, LAUNCH_STARVED, STARVED_PARTS),
-        by_class=_by_label(divided, cut, BLOCKING, divided.labels[BLOCKING]),
+        by_class=by_class,
         by_reason=_by_label(divided, cut, STALLED, REASONS),
         operations=_operations(ops, divided, cut),
         by_copy=_by_copy(ops, divided, cut),
@@ -135,6 +138,7 @@ def absence(
         unlinked_blocking=bool(
             ((found.called_ns == NULL) & (found.kind == ORDINARY) & (found.done_ns > found.ready_ns)).any()
         ),
+        inferred_blocking=facts.one_queue and any(name.startswith("queue:") for name in by_class),
         measured=measured,
     )
     return told, divided

@@ -15,6 +15,7 @@ from critpath.rank.host_waits import HostWaits
 from critpath.rank.latencies import Latencies
 from critpath.rank.parts import BLOCKING, LAUNCH_STARVED, OPAQUE_GRAPH, STALLED, Parts, joined
 from critpath.rank.process_ops import ProcessOps
+from critpath.rank.queue_heads import behind_heads
 
 __all__ = [
     "LATE_LAUNCH",
@@ -35,6 +36,7 @@ JOINT, HOST_WAIT, LAUNCH_LATENCY, RECOVERABLE = range(4)
 
 REASONS = (
     "back_to_back",
+    "queue_order",
     "unresolved_wait",
     "uvm",
     "other_process",
@@ -45,7 +47,7 @@ REASONS = (
 )
 """Labels of stalled pieces, by code."""
 
-BACK_TO_BACK, UNRESOLVED_WAIT, UVM, OTHER_PROCESS, DEVICE_FULL, INSIDE, NO_NEXT, UNKNOWN = range(8)
+BACK_TO_BACK, QUEUE_ORDER, UNRESOLVED_WAIT, UVM, OTHER_PROCESS, DEVICE_FULL, INSIDE, NO_NEXT, UNKNOWN = range(9)
 
 LATE_LAUNCH, STALL = "late_launch", "stall"
 """Classes of blocking pieces in which no op ran."""
@@ -53,11 +55,16 @@ LATE_LAUNCH, STALL = "late_launch", "stall"
 
 @dataclass(frozen=True, slots=True)
 class ProcessFacts:
-    """What is known of one process, for all its units: ops, dependencies, waits of its host threads."""
+    """What is known of one process, for all its units: ops, dependencies, waits of its host threads.
+
+    Attributes:
+        one_queue: whether all streams share one hardware queue, as the captured environment says.
+    """
 
     ops: ProcessOps
     known: Dependencies
     waits: HostWaits
+    one_queue: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +100,8 @@ class Attribution:
 
 
 def blocking_labels(ops: ProcessOps) -> tuple[str, ...]:
-    """Labels of blocking pieces, by code: the classes of ops, then the two without an op that ran."""
-    return (*ops.classes, LATE_LAUNCH, STALL)
+    """Labels of blocking pieces, by code: classes of ops, the two where none ran, classes behind a queue's head."""
+    return (*ops.classes, LATE_LAUNCH, STALL, *(f"queue:{name}" for name in ops.classes))
 
 
 def attribution(facts: ProcessFacts, found: Gaps, measured: Latencies, around: Surroundings) -> Attribution:
@@ -108,8 +115,9 @@ def attribution(facts: ProcessFacts, found: Gaps, measured: Latencies, around: S
     """
     ops = facts.ops
     plain = found.kind == ORDINARY
+    works = Works(ops.start_ns, ops.end_ns, _ready_ns(ops, measured), facts.known.latest)
     pieces = walk_back(
-        Works(ops.start_ns, ops.end_ns, _ready_ns(ops, measured), facts.known.latest),
+        works,
         np.where(plain, found.producer, -1),
         found.start_ns,
         found.end_ns,
@@ -122,7 +130,7 @@ def attribution(facts: ProcessFacts, found: Gaps, measured: Latencies, around: S
     tables = [
         *_starved(facts, found, pieces, starved),
         *_blocking(ops, found, pieces, labels),
-        *_stalled(facts, found, measured, around),
+        *_stalled(facts, works, found, measured, around),
         *_special(found),
     ]
     return Attribution(found, joined(*tables), (STARVED_PARTS, labels, REASONS, ("graph",)), starved)
@@ -181,20 +189,26 @@ def _blocking(ops: ProcessOps, found: Gaps, pieces: Pieces, labels: tuple[str, .
     return *kept, rest, untold
 
 
-def _stalled(facts: ProcessFacts, found: Gaps, measured: Latencies, around: Surroundings) -> tuple[Parts, ...]:
+def _stalled(
+    facts: ProcessFacts, works: Works, found: Gaps, measured: Latencies, around: Surroundings
+) -> tuple[Parts, ...]:
     """[max(I, P.end), b) by reason: the stream's usual gap, then what else is known."""
     ops = facts.ops
     rows = np.flatnonzero(found.kind == ORDINARY)
     stall = Parts.of(rows, found.done_ns[rows], found.end_ns[rows], (STALLED, UNKNOWN), found.kernel[rows])
+    tables = []
+    if facts.one_queue:
+        behind, stall = behind_heads(ops, works, stall, len(ops.classes) + 2, QUEUE_ORDER)
+        tables.append(behind)
     producer = found.producer[stall.gap]
     usual_end = stall.start_ns
     if len(ops):
         ended = ops.end_ns[np.maximum(producer, 0)] + measured.usual_gap_ns(ops, stall.op, producer)
         usual_end = np.where(producer >= 0, ended, stall.start_ns)
-    usual = stall.cut(stall.start_ns, usual_end, BACK_TO_BACK)
+    tables.append(stall.cut(stall.start_ns, usual_end, BACK_TO_BACK))
     rest = stall.cut(usual_end, stall.end_ns)
     waited = facts.known.order.unknown[rest.op] if len(rest) else np.zeros(0, np.bool_)
-    tables = [usual, rest.where(waited, UNRESOLVED_WAIT)]
+    tables.append(rest.where(waited, UNRESOLVED_WAIT))
     rest = rest.where(~waited)
     for spans, reason in (
         (around.migrations, UVM),

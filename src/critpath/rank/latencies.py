@@ -20,6 +20,7 @@ LONG_CALL = 3.0
 """A launch call of more than this many medians was held up."""
 
 _ENOUGH = 30
+_USUAL_MEDIANS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,11 @@ def _launch(ops: ProcessOps, rows: npt.NDArray[np.bool_], latest: I64) -> Launch
 
 
 def _usual(gaps_ns: I64) -> int:
-    return int(np.quantile(gaps_ns, 0.95)) if gaps_ns.size >= _ENOUGH else ASSUMED_HIGH_NS
+    """The usual gap [ns]: what holds more than one op in twenty, a shared GPU or queue, must not pass for usual."""
+    if gaps_ns.size < _ENOUGH:
+        return ASSUMED_HIGH_NS
+    middle, high = np.quantile(gaps_ns, [0.5, 0.95])
+    return int(min(high, max(ASSUMED_HIGH_NS, _USUAL_MEDIANS * middle)))
 
 
 def _dependent_gaps(ops: ProcessOps, linked: npt.NDArray[np.bool_], latest: I64, low_ns: int) -> tuple[I64, I64]:

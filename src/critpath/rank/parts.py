@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from critpath.base.intervals import I64, Intervals
+from critpath.base.intervals import I64, Intervals, union
 from critpath.base.segments import inside, outside
 
 __all__ = ["BLOCKING", "BUCKETS", "LAUNCH_STARVED", "OPAQUE_GRAPH", "STALLED", "Parts", "joined"]
@@ -70,6 +70,10 @@ class Parts:
     def _pieces(self, index: npt.NDArray[np.intp], start_ns: I64, end_ns: I64, label: int | None) -> Parts:
         labels = self.label[index] if label is None else np.full(index.size, label, np.int64)
         return Parts(self.gap[index], start_ns, end_ns, self.bucket[index], labels, self.op[index])
+
+    def spans(self) -> Intervals:
+        """When any of the pieces lasts."""
+        return union(self.start_ns, self.end_ns)
 
     @property
     def total_ns(self) -> int:

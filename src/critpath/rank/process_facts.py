@@ -22,4 +22,5 @@ def process_facts(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessFact
     """
     ops = process_ops(trace, process, taxonomy)
     known = dependencies(trace, process, ops)
-    return ProcessFacts(ops, known, host_waits(trace, process, ops, known))
+    one_queue = trace.environment.get("CUDA_DEVICE_MAX_CONNECTIONS") == "1"
+    return ProcessFacts(ops, known, host_waits(trace, process, ops, known), one_queue)
