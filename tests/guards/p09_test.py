@@ -28,7 +28,12 @@ def test_waits_without_a_record_limit():
 def test_an_export_without_waits_is_not_one_that_waited_for_nothing():
     outcome = outcome_of(0.0, missing="CUPTI_ACTIVITY_KIND_SYNCHRONIZATION")
     assert outcome.outcome == "limited"
-    assert "no table of waits" in outcome.evidence
+    assert outcome.evidence.startswith("u0: waits were not exported")
+
+
+def test_a_program_that_called_no_wait_lacks_none():
+    outcome = outcome_of(0.0, event_trace=False, missing="CUPTI_ACTIVITY_KIND_SYNCHRONIZATION")
+    assert outcome.outcome == "not-applicable"
 
 
 def test_a_program_without_events_reuses_none():

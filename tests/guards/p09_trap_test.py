@@ -112,3 +112,19 @@ def test_waits_without_records_are_said(tmp_path: Path) -> None:
     row = trap.guard("P09")
     assert row.outcome == "limited"
     assert "100.0 % of stream waits" in row.evidence
+
+
+def no_waits(db: sqlite3.Connection) -> None:
+    db.execute(f"DROP TABLE {WAITS}")
+
+
+def test_records_without_waits_are_said(tmp_path: Path) -> None:
+    trap = Trap("deep_relay", tmp_path, edit=no_waits)
+    absent = trap.unit().absent
+    assert absent is not None
+
+    assert absent.unresolved_wait_share == 0.0, "no wait is there that could lack its record"
+    assert absent.blocking_bound == "lower"
+    for guard in ("P07", "P08", "P09", "P10", "P12"):
+        assert trap.guard(guard).outcome == "limited", guard
+    assert "waits were not exported" in trap.guard("P09").evidence

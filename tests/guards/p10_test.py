@@ -30,6 +30,12 @@ def test_waits_without_a_record_limit(event_trace: bool, there: str):
     assert "is a bound (lower)" in outcome.evidence
 
 
+def test_waits_that_were_not_exported_limit():
+    outcome = outcome_of(0.0, bound="lower")
+    assert outcome.outcome == "limited"
+    assert outcome.evidence.startswith("u0: waits were called and not exported")
+
+
 def test_a_program_without_events_has_no_completion_times():
     assert outcome_of(0.0, event_trace=False).outcome == "not-applicable"
 
