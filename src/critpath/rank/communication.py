@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from critpath.base.intervals import I64
-from critpath.model.tables import Kernels
+from critpath.model.tables import Copies, DeviceOps, Kernels
 from critpath.model.taxonomy import Classification
 from critpath.model.trace import UnitTrace
 from critpath.rank.budget import clipped_sum, starts_inside
@@ -55,20 +55,33 @@ class Communication:
         return self.union_ns - self.exposed_ns
 
 
-def communication(unit: UnitTrace, classes: KernelClasses, occupied: Occupancy, windows: Windows) -> Communication:
-    """What communicated in the windows, fused kernels listed but in no union here."""
+def communication(
+    unit: UnitTrace, classes: KernelClasses, occupied: Occupancy, copied: Copies, windows: Windows
+) -> Communication:
+    """What communicated in the windows, fused kernels listed but in no union here.
+
+    Args:
+        unit: its rows.
+        classes: what its kernels are.
+        occupied: the unions of the unit.
+        copied: copies that are part of a collective.
+        windows: its windows.
+    """
     starts, ends = windows.starts_ns, windows.ends_ns
     exposed = occupied.communication.subtract(occupied.other_than_communication)
     nccl = unit.kernels.where(classes.rows_where(_is_nccl))
     rest = unit.kernels.where(classes.communication & ~classes.rows_where(_is_nccl))
     nccl_union = nccl.union()
-    nccl_exposed = nccl_union.subtract(occupied.other_than_communication).subtract(rest.union())
+    nccl_exposed = nccl_union.subtract(occupied.other_than_communication).subtract(rest.union().union(occupied.copied))
     groups = {(c.backend, c.component) for c in classes.classes if c.backend is not None}
+    backends = [
+        _backend_time(unit.kernels.where(classes.rows_where(_of(backend, component))), windows, backend, component)
+        for backend, component in sorted(groups, key=str)
+    ]
+    if len(copied):
+        backends.append(_backend_time(copied, windows, "copy_engine", "collective"))
     return Communication(
-        backends=tuple(
-            _backend_time(unit.kernels, classes, windows, backend or "other", component or "collective")
-            for backend, component in sorted(groups, key=str)
-        ),
+        backends=tuple(backends),
         union_ns=_total(occupied.communication.clip(starts, ends)),
         exposed_ns=_total(exposed.clip(starts, ends)),
         nccl_union_ns=_total(nccl_union.clip(starts, ends)),
@@ -81,20 +94,17 @@ def _is_nccl(c: Classification) -> bool:
     return c.is_communication and c.backend == "nccl"
 
 
-def _backend_time(
-    kernels: Kernels, classes: KernelClasses, windows: Windows, backend: str, component: str
-) -> BackendTime:
-    mine = kernels.where(classes.rows_where(_of(backend, component)))
+def _backend_time(mine: DeviceOps, windows: Windows, backend: str | None, component: str | None) -> BackendTime:
     return BackendTime(
-        backend=backend,
-        component=component,
+        backend=backend or "other",
+        component=component or "collective",
         count=int(starts_inside(mine, windows.starts_ns, windows.ends_ns).sum()),
         work_ns=clipped_sum(mine, windows.union()),
         union_ns=_total(mine.union().clip(windows.starts_ns, windows.ends_ns)),
     )
 
 
-def _of(backend: str, component: str) -> Callable[[Classification], bool]:
+def _of(backend: str | None, component: str | None) -> Callable[[Classification], bool]:
     return lambda c: (c.backend, c.component) == (backend, component)
 
 

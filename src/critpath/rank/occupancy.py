@@ -49,7 +49,9 @@ class Occupancy:
         busy: any device op; opaque graphs and unified-memory migrations included.
         compute: kernels outside the communication taxonomy, fused ones included.
         noncomm: compute, memsets and graph rows; copies are left out.
-        communication: the communication and dispatcher taxonomy; never network time (P06).
+        communication: the communication and dispatcher taxonomy, and copies that are part of a collective; never
+            network time (P06).
+        copied: those copies alone.
         other_than_communication: everything but communication, copies included: what covers it.
     """
 
@@ -57,6 +59,7 @@ class Occupancy:
     compute: Intervals
     noncomm: Intervals
     communication: Intervals
+    copied: Intervals
     other_than_communication: Intervals
 
 
@@ -79,17 +82,25 @@ def kernel_classes(kernels: Kernels, strings: Strings, taxonomy: Taxonomy) -> Ke
     return KernelClasses(index, tuple(found), communication[index])
 
 
-def occupancy(unit: UnitTrace, classes: KernelClasses) -> Occupancy:
-    """The unions of one unit."""
+def occupancy(unit: UnitTrace, classes: KernelClasses, collective: npt.NDArray[np.bool_]) -> Occupancy:
+    """The unions of one unit.
+
+    Args:
+        unit: its rows.
+        classes: what its kernels are.
+        collective: which of its copies are part of a collective: they communicate, though no kernel does.
+    """
     compute = unit.kernels.where(~classes.communication).union()
-    communication = unit.kernels.where(classes.communication).union()
+    copied = unit.copies.where(collective).union()
+    communication = _union(unit.kernels.where(classes.communication).union(), copied)
     noncomm = _union(compute, unit.memsets.union(), unit.graph_launches.union())
-    other = _union(noncomm, unit.copies.union())
+    other = _union(noncomm, unit.copies.where(~collective).union())
     return Occupancy(
         busy=_union(other, communication),
         compute=compute,
         noncomm=noncomm,
         communication=communication,
+        copied=copied,
         other_than_communication=other,
     )
 

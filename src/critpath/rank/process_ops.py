@@ -16,6 +16,7 @@ from critpath.model.identity import NULL, join_index
 from critpath.model.tables import Copies, CopyKind, DeviceOps, Kernels, RuntimeCalls
 from critpath.model.taxonomy import Taxonomy
 from critpath.model.trace import Strings, Trace
+from critpath.rank.copy_collectives import collective_copies
 from critpath.rank.copy_groups import CopyGroup, copy_groups
 from critpath.rank.occupancy import kernel_classes
 
@@ -137,7 +138,12 @@ def process_ops(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessOps:
     copies = copies.where(~moved)
     calls = trace.runtime_calls.where(trace.runtime_calls.process == process)
     classes, kernel_index, communication = _kernel_index(kernels, trace.strings, taxonomy)
+    called = join_index((copies.correlation,), (calls.correlation,))
+    ranges = trace.nvtx_ranges.where(trace.nvtx_ranges.process == process)
+    collective = collective_copies(copies, called, calls, ranges, trace.strings)
     copy_index = _copy_index(copies, classes)
+    if collective.any():
+        copy_index[collective] = _entry(classes, "copy_engine")
     fills = np.full(len(memsets), _entry(classes, MEMSET), np.int64)
     whole = np.full(len(graphs), _entry(classes, GRAPH), np.int64)
     tables: tuple[DeviceOps, ...] = (kernels, copies, memsets, graphs)

@@ -14,6 +14,7 @@ from critpath.rank.anchors.choose import anchored_windows
 from critpath.rank.budget import Budget, HostSync, WorkVolume, budget, host_sync, work_volume
 from critpath.rank.communication import Communication, communication
 from critpath.rank.compute import FamilyTime, NameTime, families, names
+from critpath.rank.copy_collectives import collective_copies
 from critpath.rank.graph_use import GraphUse, graph_use
 from critpath.rank.launches import Launches, unit_launches
 from critpath.rank.occupancy import KernelClasses, Occupancy, kernel_classes, occupancy
@@ -86,10 +87,11 @@ def summarise(unit: UnitTrace, taxonomy: Taxonomy, options: StepOptions) -> Rank
         options: the user's definition of the step.
     """
     classes = kernel_classes(unit.kernels, unit.strings, taxonomy)
-    occupied = occupancy(unit, classes)
+    launched = unit_launches(unit)
+    collective = collective_copies(unit.copies, launched.copies, launched.calls, unit.nvtx_ranges, unit.strings)
+    occupied = occupancy(unit, classes, collective)
     if not len(occupied.busy):
         return None
-    launched = unit_launches(unit)
     windows = _windows(unit, launched, classes, _span(occupied), options)
     if windows is None:
         return None
@@ -101,7 +103,7 @@ def summarise(unit: UnitTrace, taxonomy: Taxonomy, options: StepOptions) -> Rank
         budget=budget(occupied, starts, ends),
         work=work_volume(unit, launched, starts, ends),
         host_sync=host_sync(unit, occupied.busy, starts, ends),
-        communication=communication(unit, classes, occupied, windows),
+        communication=communication(unit, classes, occupied, unit.copies.where(collective), windows),
         transfers=transfers(unit, windows),
         families=families(unit, classes, windows),
         names=names(unit, classes, windows)[:_KEPT_NAMES],
