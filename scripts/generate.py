@@ -1,4 +1,4 @@
-"""Write what is generated from the code: the JSON Schema and the reference pages.
+"""Write what is generated from the code: the JSON Schemas and the reference pages.
 
 python scripts/generate.py            # write
 python scripts/generate.py --check    # write nothing; exit 1 and name each file that has drifted
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from critpath.guards import Guard, guards
 from critpath.guards.glossary import glossary_text
+from critpath.model.doctor import doctor_schema
 from critpath.model.report.schema import Key, report_keys, report_schema
 from critpath.pipeline.analyze import analyze
 from critpath.render.text import text as report_text
@@ -27,6 +28,7 @@ def generated() -> dict[str, str]:
     """The text of every generated file, by its path in the repository."""
     return {
         "schema/report-v1.schema.json": json.dumps(report_schema(), indent=1, ensure_ascii=False) + "\n",
+        "schema/doctor-v1.schema.json": json.dumps(doctor_schema(), indent=1, ensure_ascii=False) + "\n",
         "docs/glossary.md": _note("src/critpath/data/glossary.md") + glossary_text(),
         "docs/guards.md": "\n".join(_guards_page()) + "\n",
         "docs/report-keys.md": "\n".join(_keys_page()) + "\n",

@@ -16,21 +16,31 @@ from critpath.render.words import count
 __all__ = ["capture_problems"]
 
 _RANK = re.compile(r"units\[(\d+)\]\.rank")
-_LEFT_OUT_ANYWAY = frozenset({"boundary steps"})
-"""Claims on steps that no report makes: those at the capture's edges are dropped (P26)."""
+_LEFT_OUT_ANYWAY = frozenset(
+    {
+        "boundary steps",  # dropped from every report (P26)
+        "host causes (CPU samples)",
+        "host causes (scheduling)",
+        "library calls (cuBLAS, cuDNN)",
+        "metrics",
+        "source attribution",
+    }
+)
+"""Claims that the figures of a page don't rest on."""
 
 
 def capture_problems(report: Report) -> list[str]:
     """One line a problem, what weighs most first."""
     capture = report.capture
-    lines = [f"{i.path}: {i.error}" for i in report.inputs if i.error]
+    # An error begins with the place it happened in, and has one line a part.
+    lines = [". ".join(part.rstrip(".") for part in i.error.splitlines()) for i in report.inputs if i.error]
     lines += [f"{u.id}: {u.error}" for u in report.units if u.error]
     lines += [f"rank of {_unit_at(e.path, report)}: {e.reason}" for e in report.unavailable if _RANK.fullmatch(e.path)]
     told = sorted(filter(_is_told, capture.warnings), key=_weight)
     lines += _repeated(f"{w.severity}: {' '.join(w.text.split())}" for w in told)
     lines += _repeated(f"{f.function} failed: {f.name}" for f in capture.api_failures if f.fatal)
-    lines += _missing(report)
     lines += _partial(report)
+    lines += _missing(report)
     return lines
 
 

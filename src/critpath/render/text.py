@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -27,9 +28,9 @@ _LONGEST_NAME = 60
 _LONGEST_PARAGRAPH = 480
 _LONGEST_DETAIL = 2 * (WIDTH - 2)
 _LONGEST_PROBLEM = 280
-_LONGEST_LIMIT = 200
-_PROBLEMS_TOLD = 8
-_LIMITS_TOLD = 8
+_LONGEST_LIMIT = 132
+_PROBLEMS_TOLD = 5
+_LIMITS_TOLD = 5
 
 
 def text(report: Report) -> str:
@@ -222,11 +223,23 @@ def _limits(report: Report) -> Table:
     grid.add_column(ratio=1, overflow="fold")
     limits = report.verdict.limits
     for n, limit in enumerate(limits[:_LIMITS_TOLD]):
-        grid.add_row("Limits" if n == 0 else "", limit.guard, Text(shortened(limit.text, _LONGEST_LIMIT)))
+        grid.add_row("Limits" if n == 0 else "", limit.guard, Text(_first_clauses(limit.text)))
     if len(limits) > _LIMITS_TOLD:
         named = ", ".join(limit.guard for limit in limits[_LIMITS_TOLD:])
-        grid.add_row("", "", f"and {named}: in report.json, and critpath explain says what they are")
+        grid.add_row("", "", f"and {named}: see report.json, critpath explain")
     return grid
+
+
+def _first_clauses(text: str) -> str:
+    """As many whole clauses as fit two lines; a first one that doesn't is shortened."""
+    clauses = text.split("; ")
+    kept = [clauses[0]]
+    for clause in clauses[1:]:
+        if cell_len("; ".join([*kept, clause])) > _LONGEST_LIMIT - 2:
+            break
+        kept.append(clause)
+    told = shortened("; ".join(kept), _LONGEST_LIMIT)
+    return told if len(kept) == len(clauses) else f"{told} …"
 
 
 def _checks(report: Report) -> Table:

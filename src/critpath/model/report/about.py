@@ -65,6 +65,10 @@ ABOUT: dict[str, About] = {
     "units[].communication.jitter_wait_ms": _ms(
         "own duration - transfer proxy", "P06", "P23", bound="lower", frame="collectives"
     ),
+    "units[].graphs.opaque_ms": _ms("union of the rows of graphs traced as one row", "P21", frame="operations"),
+    "capture.profiler_overhead_recorded_ms": _ms(
+        "union of the profiler's own overhead rows inside the windows; no slowdown", "P25", bound="lower"
+    ),
     "units[].host_sync.host_ms": _ms("union of waiting calls over the threads of the process", "P11"),
     "units[].host_sync.while_device_idle_ms": _ms("host waits in which the device was idle", "P11", bound="upper"),
     "opportunities[].recoverable_ms": _ms(
