@@ -13,7 +13,7 @@ from guards.traps import Trap, materially
 def test_no_streams_span_is_the_step(tmp_path: Path) -> None:
     trap = Trap("busy_stream", tmp_path)
     true_ms = trap.mean_ms("iteration_ns")
-    step = trap.simulation.truth["units"][0]["steps"][0]
+    step = trap.simulation.truth["units"][0]["steps"][1]
     launched = trap.rows(
         'SELECT k.streamId, k.start, k."end" FROM CUPTI_ACTIVITY_KIND_KERNEL k '
         "JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId) WHERE r.start >= ? AND r.start < ?",

@@ -97,7 +97,6 @@ def test_copies_off_the_path_alone_are_not_copy_bound(tmp_path: Path) -> None:
     assert trap.guard("P12").outcome == "held"
 
 
-@pytest.mark.xfail(reason="the time in which a copy waited for its engine is listed with the copy that waited")
 def test_the_copy_that_held_the_engine_is_the_one_that_blocked(tmp_path: Path) -> None:
     place = seat(0, 1)
     trap = BuiltTrap(job(engines=True), tmp_path / "both")

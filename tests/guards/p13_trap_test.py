@@ -193,7 +193,6 @@ def slow_calls(direction: CopyDirection) -> Job:
     return Job((rank_report(place, (main.thread(place.pid, "python", dispatch_ns=2_500),), seed=5),))
 
 
-@pytest.mark.xfail(reason="a slow call is taken for one that waited, even where CUDA documents that none waits")
 @pytest.mark.parametrize("direction", [CopyDirection.DEVICE_TO_DEVICE, CopyDirection.HOST_TO_DEVICE])
 def test_a_slow_call_is_no_wait_for_the_copy(direction: CopyDirection, tmp_path: Path) -> None:
     trap = BuiltTrap(slow_calls(direction), tmp_path)

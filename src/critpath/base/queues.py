@@ -164,7 +164,7 @@ def _edges(  # noqa: PLR0912, PLR0913, PLR0915, PLR0917  (one state machine; the
             home[n] = q
             place[q] = i
         elif kind[i] == 1:
-            # A relay that holds no work collects what it ever waited for; of one queue only the latest can still matter.
+            # A relay without work collects what it ever waited for; of one queue only the latest can still matter.
             length[q] = _latest_of_each(carried, brought, q, length[q], home)
             total = length[q]
             if role[q] == 2:

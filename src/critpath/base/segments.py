@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from critpath.base.intervals import I64, Intervals
 
-__all__ = ["Cut", "inside", "outside"]
+__all__ = ["Cut", "inside", "outside", "owned_spans"]
 
 Cut = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], I64, I64]
 """(source, place, start_ns, end_ns): pieces, each of shape (p,), the segment each is part of, the span it lies in."""
@@ -37,3 +37,18 @@ def outside(starts_ns: I64, ends_ns: I64, spans: Intervals) -> Cut:
     if not starts_ns.size:
         return np.empty(0, np.intp), np.empty(0, np.intp), starts_ns, ends_ns
     return inside(starts_ns, ends_ns, spans.gaps(int(starts_ns.min()), int(ends_ns.max())))
+
+
+def owned_spans(starts_ns: I64, ends_ns: I64) -> tuple[Intervals, npt.NDArray[np.intp]]:
+    """Spans cut to what no earlier span covers, and the row each came from; touching ones are not merged.
+
+    Args:
+        starts_ns: shape (n,); spans may overlap and come in any order.
+        ends_ns: shape (n,).
+    """
+    order = np.lexsort((-ends_ns, starts_ns))
+    starts, ends = starts_ns[order], ends_ns[order]
+    if ends.size:
+        starts = np.maximum(starts, np.concatenate([starts[:1], np.maximum.accumulate(ends)[:-1]]))
+    solid = ends > starts
+    return Intervals(starts[solid], ends[solid]), order[solid]

@@ -167,8 +167,9 @@ def _operations(told: Absence, n: int) -> list[BlockingOperation]:
 
 
 def _reasons(told: Absence, n: int) -> StallReasons:
-    """Reasons that are tested; the others stay null."""
+    """Reasons that are tested; the others stay null. The order of a queue is tested where all streams share one."""
     tested = (
+        *(reason for reason in ("queue_order",) if reason in told.by_reason),
         "back_to_back",
         "device_full",
         "other_process",

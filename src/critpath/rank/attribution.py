@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from critpath.base.intervals import I64, Intervals, union
+from critpath.base.segments import inside, owned_spans
 from critpath.base.walk import LATE, NEVER, RAN, Pieces, Works, walk_back
 from critpath.model.identity import NULL
 from critpath.rank.dependencies import Dependencies
@@ -181,12 +183,28 @@ def _blocking(ops: ProcessOps, found: Gaps, pieces: Pieces, labels: tuple[str, .
     _, untold = whole.split(union(told.start_ns, told.end_ns), stall)
     kept, rest = [told.where(told.label != stall)], told.where(told.label == stall)
     for direction in [i for i, name in enumerate(ops.classes) if name.startswith("copy_")]:
-        copies = ops.class_index == direction
-        same = copies[rest.op] if len(rest) else np.zeros(0, np.bool_)
-        held, free = rest.where(same).split(union(ops.start_ns[copies], ops.end_ns[copies]), direction)
-        kept += [held, free]
-        rest = rest.where(~same)
+        for device in np.unique(ops.device[ops.class_index == direction]).tolist():
+            copies = (ops.class_index == direction) & (ops.device == device)
+            same = copies[rest.op] if len(rest) else np.zeros(0, np.bool_)
+            kept += _held_by(ops, rest.where(same), np.flatnonzero(copies), direction)
+            rest = rest.where(~same)
     return *kept, rest, untold
+
+
+def _held_by(ops: ProcessOps, waiting: Parts, copies: npt.NDArray[np.intp], direction: int) -> tuple[Parts, Parts]:
+    """(pieces in which one of the copies held the engine, as that copy's own; the others).
+
+    A copy that still ran when the waiting one had begun held no engine that it needed.
+    """
+    spans, owner = owned_spans(ops.start_ns[copies], ops.end_ns[copies])
+    source, place, begin, end = inside(waiting.start_ns, waiting.end_ns, spans)
+    holder = copies[owner[place]]
+    let_go = ops.end_ns[holder] <= ops.start_ns[waiting.op[source]] if source.size else np.zeros(0, np.bool_)
+    source, holder, begin, end = source[let_go], holder[let_go], begin[let_go], end[let_go]
+    label = np.full(source.size, direction, np.int64)
+    held = Parts(waiting.gap[source], begin, end, waiting.bucket[source], label, holder)
+    _, free = waiting.split(held.spans(), 0)
+    return held, free
 
 
 def _stalled(

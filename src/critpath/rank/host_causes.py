@@ -12,11 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from critpath.base.grouping import group_rows
-from critpath.base.intervals import I64, Intervals, union
-from critpath.base.segments import inside
+from critpath.base.intervals import I64, union
+from critpath.base.segments import inside, owned_spans
 from critpath.model.tables import Overheads
 from critpath.rank.attribution import ProcessFacts
 from critpath.rank.parts import Parts, joined
@@ -136,18 +135,8 @@ def _carved(parts: Parts, starts_ns: I64, ends_ns: I64, labels: I64) -> tuple[Pa
 
     Spans of a thread may nest or overlap: the one that began first owns what they share.
     """
-    spans, owner = _disjoint(starts_ns, ends_ns)
+    spans, owner = owned_spans(starts_ns, ends_ns)
     _, outside = parts.split(union(starts_ns, ends_ns), 0)
     source, place, begin, end = inside(parts.start_ns, parts.end_ns, spans)
     held = Parts(parts.gap[source], begin, end, parts.bucket[source], labels[owner[place]], parts.op[source])
     return held, outside
-
-
-def _disjoint(starts_ns: I64, ends_ns: I64) -> tuple[Intervals, npt.NDArray[np.intp]]:
-    """Spans cut to what no earlier span covers, not merged, and the row each came from."""
-    order = np.lexsort((-ends_ns, starts_ns))
-    starts, ends = starts_ns[order], ends_ns[order]
-    reach = np.concatenate([[-(2**62)], np.maximum.accumulate(ends)[:-1]]) if ends.size else ends
-    starts = np.maximum(starts, reach)
-    solid = ends > starts
-    return Intervals(starts[solid], ends[solid]), order[solid]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from critpath.base.intervals import I64
 from critpath.model.identity import NULL, join_index
-from critpath.model.tables import RuntimeCalls, SyncShape, SyncWaits
+from critpath.model.tables import CopyKind, MemoryKind, RuntimeCalls, SyncShape, SyncWaits
 from critpath.model.trace import Trace
 from critpath.rank.dependencies import Dependencies, issued_ns
 from critpath.rank.process_ops import ProcessOps
@@ -94,10 +94,27 @@ def _of_calls(calls: RuntimeCalls, call: I64, awaited: I64) -> HostWaits:
 
 
 def blocked_host(ops: ProcessOps) -> npt.NDArray[np.bool_]:
-    """Which ops are copies whose issuing call returned no earlier than they ended: tested, not assumed (P13)."""
-    copies = [i for i, label in enumerate(ops.classes) if label.startswith("copy_")]
-    blocked: npt.NDArray[np.bool_] = np.isin(ops.class_index, copies) & (ops.call >= 0) & ~ops.graph_node
-    return blocked & (ops.returned_ns() >= ops.end_ns - _BLOCKED_TOLERANCE_NS)
+    """Which ops are copies that held the host: their call may wait, and returned no earlier than they ended (P13).
+
+    An async copy of pinned memory never waits, nor does one inside a device: such a call that returns late was slow.
+    """
+    returned = ops.returned_ns() >= ops.end_ns - _BLOCKED_TOLERANCE_NS
+    return _may_wait(ops) & (ops.call >= 0) & ~ops.graph_node & returned
+
+
+def _may_wait(ops: ProcessOps) -> npt.NDArray[np.bool_]:
+    """Which ops are copies whose call CUDA allows to wait: synchronous ones, and async ones of pageable memory."""
+    names = ops.strings.of(ops.calls.name)
+    asynchronous = np.isin(ops.calls.name, [i for i, text in names.items() if "Async" in text])
+    by_call = asynchronous[np.maximum(ops.call, 0)] if asynchronous.size else np.zeros(len(ops), np.bool_)
+    pageable = np.array([MemoryKind.PAGEABLE in (g.source_kind, g.target_kind) for g in ops.copy_groups], np.bool_)
+    untold = np.array([NULL in (g.source_kind, g.target_kind) for g in ops.copy_groups], np.bool_)
+    inside_device = np.array([g.kind == CopyKind.D2D for g in ops.copy_groups], np.bool_)
+    may = np.zeros(len(ops), np.bool_)
+    rows = np.flatnonzero(ops.copy_group >= 0)
+    group = ops.copy_group[rows]
+    may[rows] = ~inside_device[group] & (~by_call[rows] | pageable[group] | untold[group]) if rows.size else may[rows]
+    return may
 
 
 def _blocking_copies(ops: ProcessOps) -> HostWaits:

@@ -75,8 +75,8 @@ class Communication(Part):
     union_ms: Ms
     """Time in which at least one communication op ran; never called network time (P06)."""
     exposed_ms: Ms
-    """Communication that no other device work covered, copies and memsets included; an upper bound of what overlap
-    could win, not blocking (P07)."""
+    """Communication alone on the device: nothing else ran, copies and memsets included. It isn't blocking: the next op
+    may have been launched late, and what other work covered may have blocked all the same (P07)."""
     blocking_ms: Ms | None = None
     """Compute-absent time that provably waited for communication; the sum of its classes in `absent.blocking`."""
     overlapped_ms: Ms

@@ -92,7 +92,7 @@ class Transfer(Part):
     occupancy: Share
     """Union over iteration: how much of the step the engine was held; not how much it delayed (P12)."""
     host_blocked: Count | None = None
-    """Copies of `count` whose API call returned no earlier than the copy ended: tested, not assumed (P13)."""
+    """Copies of `count` that held the host: their call may wait, and returned no earlier than the copy ended (P13)."""
     blocking_ms: Ms | None = None
     """Compute-absent time that provably waited for them."""
     verdict: str | None = None
