@@ -21,6 +21,7 @@ from critpath.model.report import (
     LaunchStarved,
     OffsetSensitivity,
     StallReasons,
+    StreamWaits,
     cut,
 )
 from critpath.model.report.words import Bound
@@ -120,6 +121,7 @@ def report_absent(told: Absence, found: RankSummary, *, waits_not_recorded: bool
             minus_10us=_buckets(told.moved[0].tolist(), n), plus_10us=_buckets(told.moved[1].tolist(), n)
         ),
         unresolved_wait_share=told.unresolved_share,
+        waits=StreamWaits(count=told.waits[0], unresolved=told.waits[1], by_handle=told.waits[2]),
         blocking_bound=_bound(told, waits_not_recorded=waits_not_recorded),
         launch_starved=LaunchStarved(
             recoverable_ms=_ms(told.starved.get("recoverable", 0), n),

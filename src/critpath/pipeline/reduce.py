@@ -31,6 +31,10 @@ __all__ = ["report_of"]
 _NOT_ANALYSED = (
     ("units[].absent.launch_starved.by_host_cause[].nvtx", "ranges are not projected by this version"),
     ("units[].absent.dependency_stalled.by_reason.copy_engine", "compute ops hold no copy engine"),
+    (
+        "units[].absent.dependency_stalled.by_reason.queue_order",
+        "hardware queues are told apart only where all streams are known to share one",
+    ),
     ("units[].absent.dependency_stalled.by_reason.host_callback", "host callbacks leave no rows"),
     ("units[].communication.blocking_transfer_ms", "collectives are not matched by this version"),
     ("units[].communication.blocking_peer_wait_ms", "collectives are not matched by this version"),
