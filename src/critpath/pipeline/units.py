@@ -39,6 +39,7 @@ from critpath.model.values import NS_PER_MS, Stat, percent
 from critpath.pipeline.absences import report_absent
 from critpath.pipeline.summaries import InputSummary, UnitSummary
 from critpath.rank.absence import Absence
+from critpath.rank.communication import BackendTime as BackendNs
 from critpath.rank.compute import NameTime
 from critpath.rank.parts import BLOCKING, LAUNCH_STARVED, STALLED
 from critpath.rank.summary import RankSummary
@@ -188,13 +189,7 @@ def _communication(found: RankSummary, told: Absence | None, n: int) -> Communic
     blocking_ns = sum(ns for label, ns in told.by_class.items() if label in get_args(Backend)) if told else None
     return Communication(
         backends=[
-            BackendTime(
-                backend=row.backend,  # type: ignore[arg-type]
-                component=row.component,  # type: ignore[arg-type]
-                count=row.count,
-                work_ms=_per_window(row.work_ns, n),
-                union_ms=_per_window(row.union_ns, n),
-            )
+            _backend(row, told, n)
             for row in sorted(c.backends, key=lambda row: -row.union_ns)
             if row.count or row.union_ns
         ],
@@ -208,6 +203,21 @@ def _communication(found: RankSummary, told: Absence | None, n: int) -> Communic
             [Collectives(type=kind, count=count) for kind, count in c.collectives],
             lambda rows: Collectives(type=REST, count=sum(r.count for r in rows)),
         ),
+    )
+
+
+def _backend(row: BackendNs, told: Absence | None, n: int) -> BackendTime:
+    fused = row.component == "fused"
+    blocking_ns = told.by_component.get((row.backend, row.component), 0) if told and not fused else None
+    return BackendTime(
+        backend=row.backend,  # type: ignore[arg-type]
+        component=row.component,  # type: ignore[arg-type]
+        count=row.count,
+        work_ms=_per_window(row.work_ns, n),
+        union_ms=_per_window(row.union_ns, n),
+        exposed_ms=None if fused else _per_window(row.exposed_ns, n),
+        blocking_ms=None if blocking_ns is None else _per_window(blocking_ns, n),
+        overlapped_ms=None if fused else _per_window(row.union_ns - row.exposed_ns, n),
     )
 
 

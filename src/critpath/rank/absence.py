@@ -59,6 +59,8 @@ class Absence:
     Attributes:
         by_window: time of each bucket in each window, shape (buckets, n).
         starved, by_class, by_reason: totals inside launch-starved, blocking and dependency-stalled.
+        by_component: blocking time in which communication ran, by (backend, component).
+        waits: stream waits of the process: how many, how many without a record, how many joined by their handle.
         by_copy: blocking time in which copies ran or held their engine, by group of copies.
         host_blocked: copies that start in a window and whose call returned no earlier than they ended, by group.
         causes: launch-starved time by host cause.
@@ -74,6 +76,8 @@ class Absence:
     by_class: dict[str, int]
     by_reason: dict[str, int]
     operations: tuple[BlockingOperation, ...]
+    by_component: dict[tuple[str, str], int]
+    waits: tuple[int, int, int]
     by_copy: dict[CopyGroup, int]
     host_blocked: dict[CopyGroup, int]
     causes: tuple[tuple[HostCause, int], ...]
@@ -127,6 +131,8 @@ def absence(
         by_class=by_class,
         by_reason=_by_label(divided, cut, STALLED, REASONS),
         operations=_operations(ops, divided, cut),
+        by_component=_by_component(ops, divided, cut),
+        waits=(len(facts.known.waits), int((facts.known.record_of < 0).sum()), int(facts.known.by_handle.sum())),
         by_copy=_by_copy(ops, divided, cut),
         host_blocked=_host_blocked(ops, mine, windows),
         causes=_by_cause(causes, windows),
@@ -208,6 +214,18 @@ def _operations(ops: ProcessOps, divided: Attribution, cut: Clipped) -> tuple[Bl
         name = ops.strings[int(ops.name[op])] if ops.name[op] != NULL else label
         rows.append(BlockingOperation(name, label, int(total[i]), int(waited[i]), int(early[i])))
     return tuple(sorted(rows, key=lambda row: (-row.blocking_ns, row.name)))
+
+
+def _by_component(ops: ProcessOps, divided: Attribution, cut: Clipped) -> dict[tuple[str, str], int]:
+    """Blocking time while communication ran, by backend and component."""
+    parts = divided.parts
+    mine = (parts.bucket[cut.piece] == BLOCKING) & (parts.label[cut.piece] < len(ops.classes))
+    if not mine.any():
+        return {}
+    op = parts.op[cut.piece[mine]]
+    n = len(ops.components)
+    totals = _sums(ops.class_index[op] * n + ops.component[op], cut.lengths_ns[mine], len(ops.classes) * n).tolist()
+    return {(ops.classes[code // n], ops.components[code % n]): ns for code, ns in enumerate(totals) if ns and code % n}
 
 
 def _by_copy(ops: ProcessOps, divided: Attribution, cut: Clipped) -> dict[CopyGroup, int]:

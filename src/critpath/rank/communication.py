@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from critpath.base.intervals import I64
+from critpath.base.intervals import I64, Intervals
 from critpath.model.tables import Copies, DeviceOps, Kernels
 from critpath.model.taxonomy import Classification
 from critpath.model.trace import UnitTrace
@@ -25,13 +25,18 @@ __all__ = ["BackendTime", "Communication", "communication"]
 
 @dataclass(frozen=True, slots=True)
 class BackendTime:
-    """One component of one backend over all windows; work is a volume, the union a wall time [ns]."""
+    """One component of one backend over all windows; work is a volume, the others wall times [ns].
+
+    Attributes:
+        exposed_ns: time in which it ran and nothing else did, other backends and components included.
+    """
 
     backend: str
     component: str
     count: int
     work_ns: int
     union_ns: int
+    exposed_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +79,16 @@ def communication(
     nccl_union = nccl.union()
     nccl_exposed = nccl_union.subtract(occupied.other_than_communication).subtract(rest.union().union(occupied.copied))
     groups = {(c.backend, c.component) for c in classes.classes if c.backend is not None}
-    backends = [
-        _backend_time(unit.kernels.where(classes.rows_where(_of(backend, component))), windows, backend, component)
-        for backend, component in sorted(groups, key=str)
+    rows: list[tuple[str, str, DeviceOps]] = [
+        (c[0] or "other", c[1] or "collective", unit.kernels.where(classes.rows_where(_of(*c))))
+        for c in sorted(groups, key=str)
     ]
     if len(copied):
-        backends.append(_backend_time(copied, windows, "copy_engine", "collective"))
+        rows.append(("copy_engine", "collective", copied))
+    backends = [
+        _backend_time(row, [r[2] for r in rows if r is not row], occupied.other_than_communication, windows)
+        for row in rows
+    ]
     return Communication(
         backends=tuple(backends),
         union_ns=_total(occupied.communication.clip(starts, ends)),
@@ -94,13 +103,22 @@ def _is_nccl(c: Classification) -> bool:
     return c.is_communication and c.backend == "nccl"
 
 
-def _backend_time(mine: DeviceOps, windows: Windows, backend: str | None, component: str | None) -> BackendTime:
+def _backend_time(
+    row: tuple[str, str, DeviceOps], others: list[DeviceOps], rest: Intervals, windows: Windows
+) -> BackendTime:
+    backend, component, mine = row
+    starts, ends = windows.starts_ns, windows.ends_ns
+    ran = mine.union()
+    alone = ran.subtract(rest)
+    for other in others:
+        alone = alone.subtract(other.union())
     return BackendTime(
-        backend=backend or "other",
-        component=component or "collective",
-        count=int(starts_inside(mine, windows.starts_ns, windows.ends_ns).sum()),
+        backend=backend,
+        component=component,
+        count=int(starts_inside(mine, starts, ends).sum()),
         work_ns=clipped_sum(mine, windows.union()),
-        union_ns=_total(mine.union().clip(windows.starts_ns, windows.ends_ns)),
+        union_ns=_total(ran.clip(starts, ends)),
+        exposed_ns=_total(alone.clip(starts, ends)),
     )
 
 

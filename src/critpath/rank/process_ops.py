@@ -13,12 +13,12 @@ import numpy.typing as npt
 from critpath.base.grouping import group_rows
 from critpath.base.intervals import I64, Intervals
 from critpath.model.identity import NULL, join_index
-from critpath.model.tables import Copies, CopyKind, DeviceOps, Kernels, RuntimeCalls
+from critpath.model.tables import Copies, CopyKind, DeviceOps, RuntimeCalls
 from critpath.model.taxonomy import Taxonomy
 from critpath.model.trace import Strings, Trace
 from critpath.rank.copy_collectives import collective_copies
 from critpath.rank.copy_groups import CopyGroup, copy_groups
-from critpath.rank.occupancy import kernel_classes
+from critpath.rank.occupancy import KernelClasses, kernel_classes
 
 __all__ = ["COMPUTE", "GRAPH", "MEMSET", "ProcessOps", "process_ops"]
 
@@ -51,6 +51,8 @@ class ProcessOps:
         call: row of `calls` that issued it, -1 where that is not captured.
         class_index: entry of `classes`.
         classes: classes of operations, as the report names them; `compute` is entry 0.
+        component: entry of `components`: what a communication kernel does; 0 for others.
+        components: component of each code, `` first.
         compute: whether it is a compute op.
         communication: whether it is a kernel of the communication taxonomy.
         graph_node: whether it ran inside a graph that was traced by node.
@@ -73,6 +75,8 @@ class ProcessOps:
     call: I64
     class_index: I64
     classes: tuple[str, ...]
+    component: I64
+    components: tuple[str, ...]
     compute: npt.NDArray[np.bool_]
     communication: npt.NDArray[np.bool_]
     graph_node: npt.NDArray[np.bool_]
@@ -129,39 +133,28 @@ def process_ops(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessOps:
         process: process key.
         taxonomy: how kernel names are read.
     """
-    kernels = trace.kernels.where(trace.kernels.process == process)
+    calls = trace.runtime_calls.where(trace.runtime_calls.process == process)
     copies = trace.copies.where(trace.copies.process == process)
-    memsets = trace.memsets.where(trace.memsets.process == process)
-    graphs = trace.graph_launches.where(trace.graph_launches.process == process)
     moved = np.isin(copies.kind, CopyKind.UVM)
     migrations = {d: copies.where(moved & (copies.device == d)).union() for d in set(copies.device[moved].tolist())}
     copies = copies.where(~moved)
-    calls = trace.runtime_calls.where(trace.runtime_calls.process == process)
-    classes, kernel_index, communication = _kernel_index(kernels, trace.strings, taxonomy)
-    called = join_index((copies.correlation,), (calls.correlation,))
-    ranges = trace.nvtx_ranges.where(trace.nvtx_ranges.process == process)
-    collective = collective_copies(copies, called, calls, ranges, trace.strings)
-    copy_index = _copy_index(copies, classes)
-    if collective.any():
-        copy_index[collective] = _entry(classes, "copy_engine")
-    fills = np.full(len(memsets), _entry(classes, MEMSET), np.int64)
-    whole = np.full(len(graphs), _entry(classes, GRAPH), np.int64)
+    kernels = trace.kernels.where(trace.kernels.process == process)
+    memsets = trace.memsets.where(trace.memsets.process == process)
+    graphs = trace.graph_launches.where(trace.graph_launches.process == process)
+    codes = _codes(trace, (kernels, copies, memsets, graphs), calls, taxonomy)
+    groups, of_copy = copy_groups(copies)
     tables: tuple[DeviceOps, ...] = (kernels, copies, memsets, graphs)
 
     def column(name: str) -> I64:
         return np.concatenate([getattr(table, name) for table in tables])
 
+    def only(values: I64, table: int) -> I64:
+        """Values of one table, NULL for the rows of the others."""
+        return np.concatenate([values if i == table else np.full(len(t), NULL, np.int64) for i, t in enumerate(tables)])
+
     start, context, stream = column("start_ns"), column("context"), column("stream")
     first, queue = group_rows(context, stream)
     order = np.lexsort((column("correlation"), start, queue))
-    is_kernel = np.arange(start.size) < len(kernels)
-    flags = np.zeros(start.size, np.bool_)
-    flags[: len(kernels)] = communication
-    name = np.full(start.size, NULL, np.int64)
-    name[: len(kernels)] = kernels.name
-    groups, of_copy = copy_groups(copies)
-    copy_group = np.full(start.size, -1, np.int64)
-    copy_group[len(kernels) : len(kernels) + len(copies)] = of_copy
     correlation = column("correlation")[order]
     nodes = (column("graph_node") != NULL)[order]
     return ProcessOps(
@@ -174,18 +167,60 @@ def process_ops(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessOps:
         queues=tuple(zip(context[first].tolist(), stream[first].tolist(), strict=True)),
         correlation=correlation,
         call=join_index((correlation,), (calls.correlation,)),
-        class_index=np.concatenate([kernel_index, copy_index, fills, whole])[order],
-        classes=tuple(classes),
-        compute=(is_kernel & ~flags)[order],
-        communication=flags[order],
+        class_index=codes.class_index[order],
+        classes=codes.classes,
+        component=codes.component[order],
+        components=codes.components,
+        compute=codes.compute[order],
+        communication=codes.communication[order],
         graph_node=nodes,
         first_node=_first_nodes(nodes, correlation, start[order]),
-        name=name[order],
-        copy_group=copy_group[order],
+        name=only(kernels.name, 0)[order],
+        copy_group=np.maximum(only(of_copy, 1), -1)[order],
         copy_groups=groups,
         migrations=migrations,
         calls=calls,
         strings=trace.strings,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Codes:
+    """What each op is, in the order of the tables."""
+
+    classes: tuple[str, ...]
+    class_index: I64
+    components: tuple[str, ...]
+    component: I64
+    compute: npt.NDArray[np.bool_]
+    communication: npt.NDArray[np.bool_]
+
+
+def _codes(
+    trace: Trace, tables: tuple[Kernels, Copies, Memsets, GraphLaunches], calls: RuntimeCalls, taxonomy: Taxonomy
+) -> _Codes:
+    kernels, copies, memsets, graphs = tables
+    found = kernel_classes(kernels, trace.strings, taxonomy)
+    classes, kernel_index = _kernel_index(found)
+    components, kernel_component = _components(found)
+    called = join_index((copies.correlation,), (calls.correlation,))
+    ranges = trace.nvtx_ranges.where(trace.nvtx_ranges.process == calls.process[0]) if len(calls) else trace.nvtx_ranges
+    collective = collective_copies(copies, called, calls, ranges, trace.strings)
+    copy_index = _copy_index(copies, classes)
+    copy_component = np.zeros(len(copies), np.int64)
+    if collective.any():
+        copy_index[collective] = _entry(classes, "copy_engine")
+        copy_component[collective] = _entry(components, "collective")
+    fills = np.full(len(memsets), _entry(classes, MEMSET), np.int64)
+    whole = np.full(len(graphs), _entry(classes, GRAPH), np.int64)
+    neither = np.zeros(len(copies) + len(memsets) + len(graphs), np.bool_)
+    return _Codes(
+        classes=tuple(classes),
+        class_index=np.concatenate([kernel_index, copy_index, fills, whole]),
+        components=tuple(components),
+        component=np.concatenate([kernel_component, copy_component, 0 * fills, 0 * whole]),
+        compute=np.concatenate([~found.communication, neither]),
+        communication=np.concatenate([found.communication, neither]),
     )
 
 
@@ -205,17 +240,20 @@ def _entry(classes: list[str], label: str) -> int:
     return classes.index(label)
 
 
-def _kernel_index(
-    kernels: Kernels, strings: Strings, taxonomy: Taxonomy
-) -> tuple[list[str], I64, npt.NDArray[np.bool_]]:
-    """(classes, class of each kernel, which are communication); fused kernels are compute."""
-    found = kernel_classes(kernels, strings, taxonomy)
+def _kernel_index(found: KernelClasses) -> tuple[list[str], I64]:
+    """(classes, class of each kernel); fused kernels are compute."""
     classes = [COMPUTE]
-    entries = np.array(
-        [_entry(classes, (c.backend or "other") if c.is_communication else COMPUTE) for c in found.classes], np.int64
-    )
-    index = entries[found.index] if found.index.size else np.empty(0, np.int64)
-    return classes, index, found.communication
+    labels = [(c.backend or "other") if c.is_communication else COMPUTE for c in found.classes]
+    entries = np.array([_entry(classes, label) for label in labels], np.int64)
+    return classes, entries[found.index] if found.index.size else np.empty(0, np.int64)
+
+
+def _components(found: KernelClasses) -> tuple[list[str], I64]:
+    """(components, component of each kernel)."""
+    components = [""]
+    labels = [(c.component or "collective") if c.is_communication else "" for c in found.classes]
+    entries = np.array([_entry(components, label) for label in labels], np.int64)
+    return components, entries[found.index] if found.index.size else np.empty(0, np.int64)
 
 
 def _copy_index(copies: Copies, classes: list[str]) -> I64:

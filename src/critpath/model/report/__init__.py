@@ -19,6 +19,7 @@ from critpath.model.report.absent import (
     LaunchStarved,
     OffsetSensitivity,
     StallReasons,
+    StreamWaits,
 )
 from critpath.model.report.capture import (
     ApiFailure,
@@ -141,6 +142,7 @@ __all__ = [
     "SourceTree",
     "StallReasons",
     "Straggler",
+    "StreamWaits",
     "TaxonomyUsed",
     "Timeline",
     "TimelineArrow",

@@ -17,6 +17,7 @@ __all__ = [
     "LaunchStarved",
     "OffsetSensitivity",
     "StallReasons",
+    "StreamWaits",
 ]
 
 
@@ -137,6 +138,17 @@ class DependencyStalled(Part):
     """The time by reason; adds up."""
 
 
+class StreamWaits(Part):
+    """Stream waits of a process over the whole capture (P09)."""
+
+    count: Count
+    """Calls that made a stream wait for an event."""
+    unresolved: Count
+    """Those whose record is not in the capture."""
+    by_handle: Count
+    """Those joined to the latest record of their reused handle before them, for want of a sync id."""
+
+
 class Absent(Part):
     """Why compute was absent: the buckets and the residual add up to compute absent."""
 
@@ -157,6 +169,8 @@ class Absent(Part):
     """The buckets with the host-device clock moved by 10 us either way."""
     unresolved_wait_share: Share | None = None
     """Stream waits whose producer is not known, over all stream waits."""
+    waits: StreamWaits | None = None
+    """Stream waits of the unit's process, and how they were joined to records."""
     blocking_bound: Bound
     """Which bound `blocking_ms` is: lower with unresolved waits, upper with inferred edges, estimate with both."""
     launch_starved: LaunchStarved | None = None

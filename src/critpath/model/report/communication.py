@@ -23,6 +23,12 @@ class BackendTime(Part):
     """Durations added up: a volume of work, never wall time (P01)."""
     union_ms: Ms
     """Time in which at least one of them ran; not network time (P06)."""
+    exposed_ms: Ms | None = Field(default=None, json_schema_extra=null_means("fused kernels compute as well"))
+    """Part in which nothing else ran, other backends and components included; not blocking (P07)."""
+    blocking_ms: Ms | None = Field(default=None, json_schema_extra=null_means("fused kernels compute as well"))
+    """Compute-absent time that provably waited while they ran."""
+    overlapped_ms: Ms | None = Field(default=None, json_schema_extra=null_means("fused kernels compute as well"))
+    """Union minus exposed."""
 
 
 class NcclOnly(Part):
