@@ -13,7 +13,7 @@ import numpy.typing as npt
 from critpath.base.grouping import group_rows
 from critpath.base.intervals import I64, Intervals
 from critpath.model.identity import NULL, join_index
-from critpath.model.tables import Copies, CopyKind, DeviceOps, RuntimeCalls
+from critpath.model.tables import Copies, CopyKind, DeviceOps, GraphLaunches, Kernels, Memsets, RuntimeCalls
 from critpath.model.taxonomy import Taxonomy
 from critpath.model.trace import Strings, Trace
 from critpath.rank.copy_collectives import collective_copies
