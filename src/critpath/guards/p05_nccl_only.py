@@ -9,9 +9,9 @@ Why it misleads:
 
 What critpath does:
     A taxonomy assigns each kernel to its backend. A figure for NCCL alone always stands beside that of all
-    backends, under a name that says so, and its exposed part has the other backends subtracted. Collectives that are
-    done by copies leave no kernel and aren't told from other copies yet: where copies between devices ran, that is
-    said.
+    backends, under a name that says so, and its exposed part has the other backends subtracted. Collectives done by
+    copies leave no kernel: copies issued inside NCCL's own ranges are backend `copy_engine`, and where other copies
+    between devices ran, that they may be collectives too is said.
 
 The trap:
     HybridEP, DeepEP and NVSHMEM carry 80 % of communication; `deepep` is spelled `deep_ep`; an all-gather is done
@@ -45,6 +45,8 @@ def check(report: Report) -> Outcome:
     if not told:
         return NOT_ANALYSED_YET
     peer = sum(row.count for unit in units for row in unit.whole.transfers if row.direction == "P2P")
+    known = sum(row.count for _, comm in told for row in comm.backends if row.backend == "copy_engine")
+    peer = max(0, peer - known)
     copies = f"; {peer} copies between devices may be collectives done by copies, which no figure holds" if peer else ""
     busy = [(unit, comm) for unit, comm in told if comm.union_ms > 0]
     if not busy:
