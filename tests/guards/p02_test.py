@@ -38,7 +38,9 @@ def test_a_span_that_is_no_step_limits(kind: Any):
     assert f"anchor kind {kind}, n = 3; it isn't a step" in outcome.evidence
 
 
-@pytest.mark.parametrize(("agrees", "expected"), [(True, "held"), (False, "limited")])
-def test_a_second_anchor_that_tells_another_step_limits(agrees: bool, expected: str):
-    second = CrossCheck(kind="optimizer", median_ms=51.0, difference_pct=-49.0, agrees=agrees)
-    assert check(minimal_report(units=[with_window(cross_check=second)])).outcome == expected
+@pytest.mark.parametrize(
+    ("agrees", "declared", "expected"), [(True, False, "held"), (False, False, "limited"), (False, True, "held")]
+)
+def test_a_second_anchor_that_tells_another_step_limits(agrees: bool, declared: bool, expected: str):
+    second = CrossCheck(kind="optimizer", median_ms=51.0, difference_pct=-49.0, agrees=agrees, material=not agrees)
+    assert check(minimal_report(units=[with_window(cross_check=second, declared=declared)])).outcome == expected

@@ -74,5 +74,5 @@ def test_both_are_printed_together(tmp_path: Path) -> None:
 
     assert materially(unit.communication.exposed_ms, unit.communication.blocking_ms)
     for page in (text(trap.report), markdown(trap.report)):
-        assert "exposed ≤" in page
+        assert "exposed" in page
         assert "blocking" in page

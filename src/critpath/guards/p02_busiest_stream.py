@@ -27,7 +27,7 @@ TITLE = "The busiest stream is not the step."
 
 SINCE = "0.1"
 
-ANCHORS: tuple[str, ...] = ("critpath.model.report.Anchor", "critpath.model.report.CrossCheck")
+ANCHORS: tuple[str, ...] = ("critpath.rank.windows.step_windows", "critpath.rank.anchors.cross_check.cross_check")
 
 
 def check(report: Report) -> Outcome:
@@ -43,7 +43,7 @@ def check(report: Report) -> Outcome:
                 f"{unit.id}: the window comes from anchor kind {window.anchor.kind}, n = {window.n}; it isn't a step, "
                 "and no time of this report is a time per step",
             )
-        if window.cross_check is not None and not window.cross_check.agrees:
+        if window.cross_check is not None and window.cross_check.material and not window.declared:
             return Outcome(
                 "limited",
                 f"{unit.id}: anchor {window.anchor.kind} tells {window.median_ms:.1f} ms, n = {window.n}, and "

@@ -19,6 +19,7 @@ from critpath.model.report import (
     Collectives,
     Communication,
     Compute,
+    CrossCheck,
     DroppedWindow,
     GraphUse,
     HostSync,
@@ -150,8 +151,24 @@ def _window(windows: Windows) -> Window:
         min_ms=float(lengths.min()) / NS_PER_MS,
         max_ms=float(lengths.max()) / NS_PER_MS,
         edges_ns=list(zip(windows.starts_ns.tolist(), windows.ends_ns.tolist(), strict=True)),
+        declared=windows.declared,
+        cross_check=_cross_check(windows),
         dropped=[DroppedWindow(index=d.index, why=d.why) for d in windows.dropped],
         outside_step_ms=_mean(outside) if outside.size else 0.0,
+    )
+
+
+def _cross_check(windows: Windows) -> CrossCheck | None:
+    check = windows.cross_check
+    if check is None:
+        return None
+    return CrossCheck(
+        kind=check.kind,  # type: ignore[arg-type]
+        median_ms=check.median_ns / NS_PER_MS,
+        ratio=check.ratio,
+        difference_pct=check.difference_pct,
+        agrees=check.agrees,
+        material=check.is_material,
     )
 
 

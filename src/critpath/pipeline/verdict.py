@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from critpath.model.report import Absent, Dominant, GuardRow, Limit, Unit, Verdict
+from critpath.model.report import Absent, Dominant, GuardRow, Limit, Unit, Verdict, Window
 from critpath.model.report.words import Bucket, ProofStatus
 from critpath.model.values import figure, percent
 
@@ -44,6 +44,8 @@ def _dominant(unit: Unit) -> Dominant:
     """The largest of compute busy, the buckets without compute and the time outside; opaque graphs are inconclusive."""
     if unit.budget is None or unit.window is None or unit.absent is None:
         return Dominant(bucket="inconclusive")
+    if _disputed(unit.window):
+        return Dominant(bucket="inconclusive", unit=unit.id)
     absent, outside = unit.absent, unit.window.outside_step_ms
     times: dict[Bucket, float] = {
         "compute": unit.budget.compute_busy.mean_ms,
@@ -104,8 +106,20 @@ def _headline(unit: Unit, dominant: Dominant, units: int) -> str:
     return f"{text} {_cause(unit, dominant)}"
 
 
+def _disputed(window: Window) -> bool:
+    """Whether a second anchor tells another step and nobody declared one."""
+    return not window.declared and window.cross_check is not None and window.cross_check.material
+
+
 def _cause(unit: Unit, dominant: Dominant) -> str:
     """What the largest part is, as far as it is proven."""
+    window = unit.window
+    if dominant.bucket == "inconclusive" and window is not None and window.cross_check and _disputed(window):
+        return (
+            f"Which step that is remains open: {window.anchor.kind} {window.anchor.text!r} tells "
+            f"{figure(window.median_ms)} ms, {window.cross_check.kind} {figure(window.cross_check.median_ms)} ms. "
+            "Declare it: --step REGEX over its NVTX ranges, or --window A:B."
+        )
     if dominant.bucket == "inconclusive" and unit.graphs is not None and unit.graphs.uncovered:
         return (
             f"{unit.graphs.uncovered:,} of {unit.graphs.launches:,} graph launches in its windows left no device row, "

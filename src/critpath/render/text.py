@@ -68,7 +68,7 @@ def _name(unit: Unit) -> str:
 def _unit_table(units: list[Unit]) -> Table:
     table = Table(box=None, padding=(0, 1), pad_edge=False, title="Units, ms/iteration", title_justify="left")
     table.add_column("unit")
-    for heading in ("n", "step", "compute", "absent", "exposed ≤", "idle"):
+    for heading in ("n", "step", "compute", "absent", "exposed", "idle"):
         table.add_column(heading, justify="right")
     table.add_column("device", overflow="ellipsis", no_wrap=True)
     for unit in units[:_UNITS_LISTED]:
@@ -162,12 +162,19 @@ def _range(value: Stat) -> str:
 
 def _details(unit: Unit) -> Iterable[str]:
     w, v, c, h = unit.window, unit.work_volume, unit.communication, unit.host_sync
+    if w is not None and w.cross_check is not None:
+        check = w.cross_check
+        says = "agrees" if check.agrees else f"differs by {check.difference_pct:+.1f} %"
+        times = "" if check.ratio == 1 else f", {check.ratio:.3g} of its periods a window"
+        yield f"cross-check       {check.kind} {figure(check.median_ms)}{times}: {says}"
     yield from _reasons(unit)
     if w is not None and w.outside_step_ms:
         yield f"outside the step  {figure(w.outside_step_ms)} ms between steps; no step's time"
     if c is not None and c.union_ms:
         overlap = percent(c.overlap_pct / 100) if c.overlap_pct is not None else "unknown"
-        yield (f"communication     union {figure(c.union_ms)}, exposed ≤ {figure(c.exposed_ms)}, overlapped {overlap}")
+        blocking = figure(c.blocking_ms)
+        told = f"exposed {figure(c.exposed_ms)}, blocking {blocking}, overlapped {overlap}"
+        yield f"communication     union {figure(c.union_ms)}, {told}"
         for row in c.backends[:4]:
             yield f"  {row.backend} {row.component}: {figure(row.union_ms)} in {count(row.count)} ops"
     g = unit.graphs

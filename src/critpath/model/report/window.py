@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from critpath.model.report.part import Count, FiniteStat, Ms, Ns, Part, Percent, null_means
+from critpath.model.report.part import Count, FiniteStat, Ms, Ns, Part, Percent, Share, null_means
 from critpath.model.report.words import AnchorKind, Scope
 
 __all__ = ["Anchor", "Budget", "CrossCheck", "DroppedWindow", "Series", "Window", "WorkVolume"]
@@ -26,10 +26,14 @@ class CrossCheck(Part):
     """Kind of the second anchor."""
     median_ms: Ms
     """Its median period."""
+    ratio: Share = 1.0
+    """Its periods in one window, a whole number or 1 over one, taken out before the difference is."""
     difference_pct: Percent
     """Its median over the window's, minus one, after an integer ratio was taken out."""
     agrees: bool
     """Whether the two tell the same step."""
+    material: bool = False
+    """Whether it tells another step; the verdict on the step is inconclusive then, unless the user declared it."""
 
 
 class DroppedWindow(Part):
@@ -46,6 +50,8 @@ class Window(Part):
 
     anchor: Anchor
     """Where the edges come from."""
+    declared: bool = False
+    """Whether the user declared the step."""
     scope: Scope
     """Whether windows tile (`period`) or end with the step's own ops (`range`) (P28)."""
     n: Count
