@@ -22,7 +22,7 @@ from critpath.rank.attribution import (
     attribution,
 )
 from critpath.rank.copy_groups import CopyGroup
-from critpath.rank.gaps import ORDINARY, Gaps, gaps, instants, launch_of
+from critpath.rank.gaps import ORDINARY, Gaps, Timeline, gaps, instants, launch_of
 from critpath.rank.host_causes import HostCause, HostCauses, host_causes
 from critpath.rank.host_waits import blocked_host
 from critpath.rank.latencies import Latencies, latencies
@@ -119,7 +119,7 @@ def absence(
     ops = facts.ops
     mine = ops.device == device
     measured = latencies(ops, mine, facts.known.latest)
-    found = gaps(ops, mine, facts.known, measured, _timeline(ops, windows))
+    found = gaps(ops, mine, facts.known, measured, _timeline(facts, windows))
     divided = attribution(facts, found, measured, around)
     causes = host_causes(facts, divided.starved, overheads, os_traced=False)
     cut = clipped(divided.parts, windows)
@@ -167,13 +167,14 @@ def clipped(parts: Parts, windows: Windows) -> Clipped:
     )
 
 
-def _timeline(ops: ProcessOps, windows: Windows) -> tuple[int, int]:
+def _timeline(facts: ProcessFacts, windows: Windows) -> Timeline:
     """From before anything a window may ask for to after it."""
+    ops = facts.ops
     starts, ends = [windows.starts_ns.min()], [windows.ends_ns.max()]
     if len(ops):
         starts.append(ops.start_ns.min())
         ends.append(ops.end_ns.max())
-    return int(min(starts)), int(max(ends))
+    return Timeline(int(min(starts)), int(max(ends)), facts.unseen_graphs_ns)
 
 
 def _by_window(parts: Parts, cut: Clipped, n: int) -> I64:

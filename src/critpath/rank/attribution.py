@@ -61,12 +61,14 @@ class ProcessFacts:
 
     Attributes:
         one_queue: whether all streams share one hardware queue, as the captured environment says.
+        unseen_graphs_ns: when calls began that launched a graph which left no device row.
     """
 
     ops: ProcessOps
     known: Dependencies
     waits: HostWaits
     one_queue: bool = False
+    unseen_graphs_ns: I64 = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)

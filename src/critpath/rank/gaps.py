@@ -24,6 +24,7 @@ __all__ = [
     "UNKNOWN_ISSUE",
     "Gaps",
     "Launch",
+    "Timeline",
     "gaps",
     "instants",
     "launch_of",
@@ -64,12 +65,26 @@ class Gaps:
         return int(self.start_ns.size)
 
 
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Where intervals are looked for.
+
+    Attributes:
+        start_ns, end_ns: first and last instant that any window may ask for.
+        unseen_graphs_ns: when calls began that launched a graph which left no device row.
+    """
+
+    start_ns: int
+    end_ns: int
+    unseen_graphs_ns: I64
+
+
 def gaps(
     ops: ProcessOps,
     mine: npt.NDArray[np.bool_],
     known: Dependencies,
     measured: Latencies,
-    span_ns: tuple[int, int],
+    around: Timeline,
 ) -> Gaps:
     """The intervals of one unit.
 
@@ -78,7 +93,7 @@ def gaps(
         mine: which of them are this unit's.
         known: their dependencies.
         measured: the unit's latencies.
-        span_ns: the timeline: first and last instant that any window may ask for.
+        around: the timeline, and what ran on it without leaving rows.
     """
     graph_class = ops.class_of(GRAPH)
     is_graph = mine & (ops.class_index == graph_class) if graph_class >= 0 else np.zeros(len(ops), np.bool_)
@@ -87,12 +102,13 @@ def gaps(
     compute = mine & ops.compute
     computing = union(ops.start_ns[compute], ops.end_ns[compute])
     graphs = union(ops.start_ns[is_graph], ops.end_ns[is_graph]).subtract(computing)
-    idle = union(ops.start_ns[ends_gaps], ops.end_ns[ends_gaps]).gaps(*span_ns)
+    idle = union(ops.start_ns[ends_gaps], ops.end_ns[ends_gaps]).gaps(around.start_ns, around.end_ns)
     idle, kernel = _split_at_first_nodes(ops, idle, _kernel_at(ops, ends_gaps, idle.ends_ns))
     kind = _kinds(ops, kernel, is_graph)
     at = np.maximum(kernel, 0)
     producer = np.where(kernel >= 0, known.latest[at] if len(ops) else -1, -1)
     called = np.where(kernel >= 0, ops.called_ns()[at] if len(ops) else NULL, NULL)
+    kind[_behind_unseen_graphs(called, around.unseen_graphs_ns)] = OPAQUE
     done = np.where(producer >= 0, ops.end_ns[np.maximum(producer, 0)] if len(ops) else NULL, NULL)
     unlinked = (kind == ORDINARY) & (called == NULL)
     usual = measured.usual_gap_ns(ops, kernel, producer) if len(ops) else done
@@ -187,6 +203,20 @@ def _kernel_at(ops: ProcessOps, candidates: npt.NDArray[np.intp], ends_ns: I64) 
     starts = ops.start_ns[order]
     place = np.minimum(np.searchsorted(starts, ends_ns, side="left"), order.size - 1)
     return np.where(starts[place] == ends_ns, order[place], -1)
+
+
+def _behind_unseen_graphs(called_ns: I64, unseen_ns: I64) -> npt.NDArray[np.bool_]:
+    """Intervals in which a graph that left no row may have run: it was issued between the op before and the one after.
+
+    An op without a call is taken to have been issued right after the one before it; after the last, anything may.
+    """
+    issued = np.maximum.accumulate(called_ns) if called_ns.size else called_ns
+    issued = np.append(issued[:-1], 2**62) if called_ns.size and called_ns[-1] == NULL else issued
+    before = np.concatenate([[NULL], issued[:-1]]) if issued.size else issued
+    unseen = np.sort(unseen_ns)
+    seen_by = np.searchsorted(unseen, issued, side="right") - np.searchsorted(unseen, before, side="right")
+    behind: npt.NDArray[np.bool_] = seen_by > 0
+    return behind
 
 
 def _kinds(ops: ProcessOps, kernel: I64, is_graph: npt.NDArray[np.bool_]) -> I64:

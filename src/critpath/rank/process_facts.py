@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from critpath.model.taxonomy import Taxonomy
 from critpath.model.trace import Trace
 from critpath.rank.attribution import ProcessFacts
 from critpath.rank.dependencies import dependencies
+from critpath.rank.graph_tracing import graph_tracing
 from critpath.rank.host_waits import host_waits
 from critpath.rank.process_ops import process_ops
 
@@ -23,4 +26,6 @@ def process_facts(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessFact
     ops = process_ops(trace, process, taxonomy)
     known = dependencies(trace, process, ops)
     one_queue = trace.environment.get("CUDA_DEVICE_MAX_CONNECTIONS") == "1"
-    return ProcessFacts(ops, known, host_waits(trace, process, ops, known), one_queue)
+    waits = host_waits(trace, process, ops, known)
+    unseen = [row.uncovered_ns for row in graph_tracing(trace).coverage if row.process == process]
+    return ProcessFacts(ops, known, waits, one_queue, np.concatenate([np.empty(0, np.int64), *unseen]))

@@ -25,7 +25,7 @@ def markdown(report: Report) -> str:
     if analysed:
         lines += _table(
             "Units, ms/iteration",
-            ("unit", "device", "n", "step", "compute", "absent", "exposed ≤", "idle"),
+            ("unit", "device", "n", "step", "compute", "absent", "exposed", "idle"),
             _unit_rows(analysed[:_UNITS_LISTED]),
         )
         if len(analysed) > _UNITS_LISTED:
@@ -97,7 +97,7 @@ def _details(unit: Unit) -> Iterator[str]:
     if c is not None and c.union_ms:
         overlapped = percent(c.overlap_pct / 100) if c.overlap_pct is not None else "unknown"
         yield (
-            f"communication: union {figure(c.union_ms)}, exposed ≤ {figure(c.exposed_ms)}, overlapped {overlapped}; "
+            f"communication: union {figure(c.union_ms)}, exposed {figure(c.exposed_ms)}, overlapped {overlapped}; "
             "a union is no network time"
         )
         for row in c.backends:
