@@ -4,6 +4,7 @@ import importlib.util
 import pickle
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
