@@ -9,10 +9,10 @@ from critpath.base.errors import InputError
 from critpath.ingest.arrow_reader import ArrowReader
 from critpath.ingest.label import label
 from critpath.ingest.nsys_export import exported
+from critpath.ingest.paged_sqlite_reader import open_sqlite
 from critpath.ingest.parquet_reader import ParquetReader
 from critpath.ingest.reader import TableReader
 from critpath.ingest.source import InputFile
-from critpath.ingest.sqlite_reader import SqliteReader
 
 __all__ = ["opened", "size_bytes"]
 
@@ -30,10 +30,10 @@ def opened(given: InputFile) -> Iterator[TableReader]:
         case "arrowdir":
             yield ArrowReader(given.path)
         case "sqlite":
-            with closing(SqliteReader(given.path)) as reader:
+            with closing(open_sqlite(given.path)) as reader:
                 yield reader
         case "nsys-rep":
-            with _told_of(given), exported(given.path) as path, closing(SqliteReader(path)) as reader:
+            with _told_of(given), exported(given.path) as path, closing(open_sqlite(path)) as reader:
                 yield reader
 
 
