@@ -12,7 +12,7 @@ import pytest
 
 from critpath.base.errors import OptionError
 from critpath.model.taxonomy import Taxonomy, normalise
-from critpath.model.taxonomy_rules import BACKENDS, COMMUNICATION_FAMILIES, COMPONENTS, FUSED_FAMILY, Rule
+from critpath.model.taxonomy_rules import BACKENDS, COMMUNICATION_FAMILIES, COMPONENTS, FAMILIES, FUSED_FAMILY, Rule
 
 REPOSITORY = Path(__file__).parents[2]
 LABELS = REPOSITORY.parent / "shared" / "reference" / "kernel-names.tsv"

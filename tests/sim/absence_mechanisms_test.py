@@ -96,15 +96,23 @@ def test_an_early_start_is_a_matter_of_stream_order() -> None:
     assert labels(found) == [(140, 145, "no_next_kernel")]
 
 
+def test_a_run_of_queries_is_a_host_wait_for_what_the_event_stands_for() -> None:
+    # host  L1 L2 [query query … ── about 400]L3
+    # B          [nccl: 11 ── 411]
+    # A       [1: 10-20]░░░░░░░░░░░░░░░░░░░░[3
+    found = first(kernel(A, 10), collective(B, 1, 400), record(B, 1), EventPoll(1, B, 1, 9), kernel(A, 10))
+    assert labels(found)[0][2] == "host_wait"
+    assert causes(found)[0][2] == "poll:nccl"
+
+
 @pytest.mark.parametrize(
     ("work", "told"),
     [
-        ((record(B, 1), EventPoll(1, B, 1, 9)), "poll:nccl"),
         ((MappedSpin(B, 0),), "host-poll:nccl"),
         ((OsCall("read", 400),), "osrt:None"),
         ((CpuWork("python", 400),), "cpu:None"),
     ],
-    ids=["poll", "host-poll", "osrt", "cpu"],
+    ids=["host-poll", "osrt", "cpu"],
 )
 def test_what_is_no_call_that_waits_is_recoverable_with_its_cause(work: tuple[Instruction, ...], told: str) -> None:
     # host  L1 L2 [work ─────── about 400]L3
