@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: install demo test check format bench exam schema clean
+.PHONY: install demo test check format schema taxonomy-score bench exam clean
 
 install: $(STAMP)
 
@@ -43,7 +43,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/large_export.py
 
 exam: $(STAMP)
-	CRITPATH_EXAM=1 $(BIN)/pytest -n auto tests/exam
+	CRITPATH_EXAM=1 $(BIN)/pytest -n auto tests/truth
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
