@@ -22,11 +22,13 @@ from critpath.model.tables import (
     Kernels,
     Memsets,
     NvtxRanges,
+    OsCalls,
     Overheads,
     RuntimeCalls,
     SyncShape,
     SyncWaits,
     Table,
+    ThreadSwitches,
 )
 from critpath.model.trace import Strings
 
@@ -57,6 +59,8 @@ EXPORT_TABLES: Mapping[type[Table], tuple[str, ...]] = {
     EventRecords: (f"{_CUPTI}CUDA_EVENT",),
     NvtxRanges: ("NVTX_EVENTS",),
     Overheads: ("PROFILER_OVERHEAD", f"{_CUPTI}OVERHEAD"),
+    OsCalls: ("OSRT_API",),
+    ThreadSwitches: ("SCHED_EVENTS",),
     Diagnostics: ("DIAGNOSTIC_EVENT",),
 }
 """Export tables that fill each canonical table."""
@@ -126,6 +130,8 @@ _COLUMNS: Mapping[type[Table], Mapping[str, str]] = {
         "name": "nameId",
         "kind": "overheadType",
     },
+    OsCalls: {"start_ns": "start", "end_ns": "end", "thread": "globalTid", "name": "nameId"},
+    ThreadSwitches: {"time_ns": "start", "thread": "globalTid", "scheduled": "isSchedIn"},
     Diagnostics: {
         "time_ns": "timestamp",
         "clock": "timestampType",
@@ -134,7 +140,8 @@ _COLUMNS: Mapping[type[Table], Mapping[str, str]] = {
     },
 }
 
-_PROCESS_COLUMN = {RuntimeCalls: "globalTid", NvtxRanges: "globalTid", Overheads: "globalTid"}
+_PROCESS_COLUMN = dict.fromkeys((RuntimeCalls, NvtxRanges, Overheads, OsCalls, ThreadSwitches), "globalTid")
+"""Tables whose process is that of a thread; the others name it."""
 
 _MOST_BYTES = 2**45
 """No copy is larger [bytes]: a size beyond is damage, and would overflow when added up."""

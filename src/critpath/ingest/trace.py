@@ -22,9 +22,11 @@ from critpath.model.tables import (
     Kernels,
     Memsets,
     NvtxRanges,
+    OsCalls,
     Overheads,
     RuntimeCalls,
     SyncWaits,
+    ThreadSwitches,
 )
 from critpath.model.trace import Strings, Trace
 
@@ -69,6 +71,8 @@ def _trace(reader: TableReader, given: InputFile) -> Trace:
         event_records=read_table(EventRecords, reader, strings),
         nvtx_ranges=read_table(NvtxRanges, reader, strings),
         overheads=read_table(Overheads, reader, strings),
+        os_calls=read_table(OsCalls, reader, strings),
+        thread_switches=read_table(ThreadSwitches, reader, strings),
         diagnostics=read_table(Diagnostics, reader, strings),
         rows=rows,
         mistyped=dict(reader.mistyped),

@@ -32,12 +32,14 @@ __all__ = [
     "MemoryKind",
     "Memsets",
     "NvtxRanges",
+    "OsCalls",
     "Overheads",
     "RuntimeCalls",
     "Spans",
     "SyncShape",
     "SyncWaits",
     "Table",
+    "ThreadSwitches",
 ]
 
 
@@ -278,6 +280,32 @@ class Overheads(Spans):
     """String id of its label."""
     kind: I64
     """nsys overhead type (3 buffer flush, 4 instrumentation, 5 resource, 8 command buffer full, …); NULL = not told."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OsCalls(Spans):
+    """Calls into the operating system's libraries, host time; only those above a threshold are recorded."""
+
+    process: I64
+    """Process key."""
+    thread: I64
+    """Whole serialized thread id."""
+    name: I64
+    """String id of the function's name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThreadSwitches(Table):
+    """When threads were put on and taken off a processor, host time."""
+
+    time_ns: I64
+    """Time of the switch."""
+    process: I64
+    """Process key."""
+    thread: I64
+    """Whole serialized thread id."""
+    scheduled: I64
+    """1 = put on a processor, 0 = taken off."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,9 +19,11 @@ from critpath.model.tables import (
     Kernels,
     Memsets,
     NvtxRanges,
+    OsCalls,
     Overheads,
     RuntimeCalls,
     SyncWaits,
+    ThreadSwitches,
 )
 
 __all__ = ["Context", "Gpu", "Process", "Source", "Stream", "Strings", "Trace", "UnitTrace"]
@@ -180,6 +182,8 @@ class Trace:
     nvtx_ranges: NvtxRanges
     overheads: Overheads
     diagnostics: Diagnostics
+    os_calls: OsCalls = field(default_factory=OsCalls.empty)
+    thread_switches: ThreadSwitches = field(default_factory=ThreadSwitches.empty)
     rows: Mapping[str, int] = field(default_factory=dict)
     mistyped: Mapping[str, int] = field(default_factory=dict)
     processes: tuple[Process, ...] = ()

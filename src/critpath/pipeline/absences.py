@@ -65,8 +65,7 @@ def with_absences(trace: Trace, units: tuple[UnitSummary, ...], options: Options
             others=reduce(Intervals.union, others, Intervals.empty()),
             communication=unit.summary.communicating,
         )
-        overheads = trace.overheads.where(trace.overheads.process == process)
-        told, divided = absence(facts[process], unit.key.device, unit.summary.windows, around, overheads)
+        told, divided = absence(facts[process], unit.key.device, unit.summary.windows, around)
         frames = {}
         if options.frames:
             frames = {

@@ -12,7 +12,6 @@ from critpath.base.grouping import group_rows
 from critpath.base.intervals import I64, Intervals, union
 from critpath.base.segments import inside
 from critpath.model.identity import NULL
-from critpath.model.tables import Overheads
 from critpath.rank.attribution import (
     REASONS,
     STARVED_PARTS,
@@ -104,9 +103,7 @@ class Clipped:
         return self.end_ns - self.start_ns
 
 
-def absence(
-    facts: ProcessFacts, device: int, windows: Windows, around: Surroundings, overheads: Overheads
-) -> tuple[Absence, Attribution]:
+def absence(facts: ProcessFacts, device: int, windows: Windows, around: Surroundings) -> tuple[Absence, Attribution]:
     """Why compute was absent on one device of a process.
 
     Args:
@@ -114,14 +111,13 @@ def absence(
         device: CUDA ordinal of the unit.
         windows: its windows.
         around: what else went on.
-        overheads: the profiler's and the driver's activity on threads of the process.
     """
     ops = facts.ops
     mine = ops.device == device
     measured = latencies(ops, mine, facts.known.latest)
     found = gaps(ops, mine, facts.known, measured, _timeline(facts, windows))
     divided = attribution(facts, found, measured, around)
-    causes = host_causes(facts, divided.starved, overheads, os_traced=False)
+    causes = host_causes(facts, divided.starved)
     cut = clipped(divided.parts, windows)
     by_window = _by_window(divided.parts, cut, len(windows))
     by_class = _by_label(divided, cut, BLOCKING, divided.labels[BLOCKING])

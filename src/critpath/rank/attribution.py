@@ -11,6 +11,7 @@ from critpath.base.intervals import I64, Intervals, union
 from critpath.base.segments import inside, owned_spans
 from critpath.base.walk import LATE, NEVER, RAN, Pieces, Works, walk_back
 from critpath.model.identity import NULL
+from critpath.model.tables import OsCalls, Overheads, ThreadSwitches
 from critpath.rank.dependencies import Dependencies
 from critpath.rank.gaps import INSIDE_GRAPH, NO_KERNEL, OPAQUE, ORDINARY, UNKNOWN_ISSUE, Gaps
 from critpath.rank.host_waits import HostWaits
@@ -25,6 +26,7 @@ __all__ = [
     "STALL",
     "STARVED_PARTS",
     "Attribution",
+    "HostRows",
     "ProcessFacts",
     "Surroundings",
     "attribution",
@@ -56,11 +58,27 @@ LATE_LAUNCH, STALL = "late_launch", "stall"
 
 
 @dataclass(frozen=True, slots=True)
+class HostRows:
+    """What the capture holds of a process' threads beside CUDA calls.
+
+    Attributes:
+        overheads: the profiler's and the driver's own activity.
+        os_calls: calls into the operating system.
+        switches: when threads were put on and taken off a processor.
+    """
+
+    overheads: Overheads = field(default_factory=Overheads.empty)
+    os_calls: OsCalls = field(default_factory=OsCalls.empty)
+    switches: ThreadSwitches = field(default_factory=ThreadSwitches.empty)
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessFacts:
     """What is known of one process, for all its units: ops, dependencies, waits of its host threads.
 
     Attributes:
         one_queue: whether all streams share one hardware queue, as the captured environment says.
+        host: what else was recorded of its threads.
         unseen_graphs_ns: when calls began that launched a graph which left no device row.
     """
 
@@ -68,6 +86,7 @@ class ProcessFacts:
     known: Dependencies
     waits: HostWaits
     one_queue: bool = False
+    host: HostRows = field(default_factory=HostRows)
     unseen_graphs_ns: I64 = field(default_factory=lambda: np.empty(0, np.int64))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from critpath.model.taxonomy import Taxonomy
 from critpath.model.trace import Trace
-from critpath.rank.attribution import ProcessFacts
+from critpath.rank.attribution import HostRows, ProcessFacts
 from critpath.rank.dependencies import dependencies
 from critpath.rank.graph_tracing import graph_tracing
 from critpath.rank.host_waits import host_waits
@@ -28,4 +28,10 @@ def process_facts(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessFact
     one_queue = trace.environment.get("CUDA_DEVICE_MAX_CONNECTIONS") == "1"
     waits = host_waits(trace, process, ops, known)
     unseen = [row.uncovered_ns for row in graph_tracing(trace).coverage if row.process == process]
-    return ProcessFacts(ops, known, waits, one_queue, np.concatenate([np.empty(0, np.int64), *unseen]))
+    overheads, calls, switches = trace.overheads, trace.os_calls, trace.thread_switches
+    host = HostRows(
+        overheads.where(overheads.process == process),
+        calls.where(calls.process == process),
+        switches.where(switches.process == process),
+    )
+    return ProcessFacts(ops, known, waits, one_queue, host, np.concatenate([np.empty(0, np.int64), *unseen]))
