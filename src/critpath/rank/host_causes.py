@@ -3,8 +3,8 @@
 Told per launching thread, the first that applies: the late op's own launch call and its latency, a wait for the device
 (what was awaited), a run of queries, the profiler's own activity, loading of modules, a CUDA API call (its name), an OS
 call (one that waits for another thread is told apart, inferred), time off every processor. What is left lies between
-calls: code of the program where OS calls or scheduling were traced, else unknown, for a thread that waits for a lock and
-one that computes look the same without such a trace.
+calls: code of the program where OS calls or scheduling were traced, else unknown, for a thread that waits for a lock
+and one that computes look the same without such a trace.
 """
 
 from __future__ import annotations
