@@ -119,8 +119,11 @@ def _edges(  # noqa: PLR0912, PLR0913, PLR0915, PLR0917  (one state machine; the
     brought = np.empty((queues, most), np.int64)
     length = np.zeros(queues, np.int64)
     tainted = np.zeros(queues, np.bool_)
-    place = np.full(queues, -1, np.int64)
+    # When a queue was last given anything to pass on, and when it was last given work, which takes that up.
+    changed = np.full(queues, -1, np.int64)
+    worked = np.full(queues, -1, np.int64)
     home = np.full(works, -1, np.int64)
+    put = np.full(works, -1, np.int64)
     kept = np.empty(max(16, signals), np.int64)
     kept_first = np.zeros(signals, np.int64)
     kept_size = np.zeros(signals, np.int64)
@@ -149,7 +152,7 @@ def _edges(  # noqa: PLR0912, PLR0913, PLR0915, PLR0917  (one state machine; the
             unknown[n] = tainted[q]
             if role[q] != 0:
                 for other in range(queues):
-                    tied = group[other] == group[q] and other != q and place[other] > place[q]
+                    tied = group[other] == group[q] and other != q and changed[other] > worked[q]
                     if tied and (role[q] + role[other] == 3):
                         for j in range(length[other]):
                             work[used] = n
@@ -162,14 +165,16 @@ def _edges(  # noqa: PLR0912, PLR0913, PLR0915, PLR0917  (one state machine; the
             length[q] = 1
             tainted[q] = False
             home[n] = q
-            place[q] = i
+            put[n] = i
+            worked[q] = i
+            changed[q] = i
         elif kind[i] == 1:
             # A relay without work collects what it ever waited for; of one queue only the latest can still matter.
-            length[q] = _latest_of_each(carried, brought, q, length[q], home)
+            length[q] = _latest_of_each(carried, brought, q, length[q], home, put)
             total = length[q]
-            if role[q] == 2:
+            if role[q] != 0:
                 for other in range(queues):
-                    if group[other] == group[q] and role[other] == 1:
+                    if group[other] == group[q] and role[q] + role[other] == 3:
                         total += length[other]
             kept = _grown(kept, kept_used + total)
             kept_first[n] = kept_used
@@ -177,9 +182,9 @@ def _edges(  # noqa: PLR0912, PLR0913, PLR0915, PLR0917  (one state machine; the
             for j in range(length[q]):
                 kept[kept_used] = carried[q, j]
                 kept_used += 1
-            if role[q] == 2:
+            if role[q] != 0:
                 for other in range(queues):
-                    if group[other] == group[q] and role[other] == 1:
+                    if group[other] == group[q] and role[q] + role[other] == 3:
                         kept_tainted[n] = kept_tainted[n] or tainted[other]
                         for j in range(length[other]):
                             kept[kept_used] = carried[other, j]
@@ -189,15 +194,15 @@ def _edges(  # noqa: PLR0912, PLR0913, PLR0915, PLR0917  (one state machine; the
             signal = awaited[n]
             if signal < 0:
                 tainted[q] = True
-                place[q] = i
+                changed[q] = i
                 continue
             tainted[q] = tainted[q] or kept_tainted[signal]
-            place[q] = i
+            changed[q] = i
             for j in range(kept_first[signal], kept_first[signal] + kept_size[signal]):
                 new = kept[j]
                 size = length[q]
                 if size == most:
-                    size = _latest_of_each(carried, brought, q, size, home)
+                    size = _latest_of_each(carried, brought, q, size, home, put)
                 if size < most:
                     carried[q, size] = new
                     brought[q, size] = n
@@ -207,13 +212,15 @@ def _edges(  # noqa: PLR0912, PLR0913, PLR0915, PLR0917  (one state machine; the
 
 
 @compiled
-def _latest_of_each(carried: I64, brought: I64, q: int, size: int, home: I64) -> int:
-    """Drop work that later work of the same queue implies; entries of one queue stand in the order they ran."""
+def _latest_of_each(carried: I64, brought: I64, q: int, size: int, home: I64, put: I64) -> int:
+    """Drop work that later work of the same queue implies; awaits may have brought the later work first."""
     kept = 0
     for j in range(size):
         implied = False
-        for k in range(j + 1, size):
-            if home[carried[q, k]] == home[carried[q, j]]:
+        mine = carried[q, j]
+        for k in range(size):
+            other = carried[q, k]
+            if home[other] == home[mine] and (put[other] > put[mine] or (other == mine and k > j)):
                 implied = True
                 break
         if not implied:
