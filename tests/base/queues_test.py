@@ -32,7 +32,8 @@ def test_a_relay_keeps_the_later_work_of_a_queue_though_it_awaited_that_first() 
     # 2                    await s1, await s0, s2
     # 0                                           await s2 [w2]
     found = edges(
-        (WORK, 1), (SIGNAL, 1), (WORK, 1), (SIGNAL, 1), (AWAIT, 2, 1), (AWAIT, 2, 0), (SIGNAL, 2), (AWAIT, 0, 2), (WORK, 0)
+        (WORK, 1), (SIGNAL, 1), (WORK, 1), (SIGNAL, 1),
+        (AWAIT, 2, 1), (AWAIT, 2, 0), (SIGNAL, 2), (AWAIT, 0, 2), (WORK, 0),
     )  # fmt: skip
     assert found == {(1, 0), (2, 1)}
 
@@ -45,12 +46,18 @@ def test_an_await_of_own_older_work_keeps_the_latest() -> None:
 
 
 def test_more_awaits_than_a_queue_carries_keep_the_latest_work() -> None:
-    signals: list[tuple[int, int]] = []
-    for _ in range(300):
-        signals += [(WORK, 1), (SIGNAL, 1)]
-    awaits = [(AWAIT, 0, signal) for signal in reversed(range(300))]
+    signals = [(WORK, 1), (SIGNAL, 1)] * 600
+    awaits = [(AWAIT, 0, signal) for signal in reversed(range(600))]
     found = edges(*signals, *awaits, (WORK, 0))
-    assert max(producer for work, producer in found if work == 300) == 299
+    assert max(producer for work, producer in found if work == 600) == 599
+
+
+def test_work_may_wait_for_hundreds_of_queues() -> None:
+    n = 600
+    signals = [item for queue in range(1, n) for item in ((WORK, queue), (SIGNAL, queue))]
+    awaits = [(AWAIT, 0, signal) for signal in range(n - 1)]
+    found = edges(*signals, *awaits, (WORK, 0), roles=(FREE,) * n)
+    assert found == {(n - 1, producer) for producer in range(n - 1)}
 
 
 def test_an_await_before_work_does_not_hide_the_barrier() -> None:

@@ -23,8 +23,11 @@ WORK, SIGNAL, AWAIT = 0, 1, 2
 FREE, MEMBER, BARRIER = 0, 1, 2
 """What a queue is to its group."""
 
-_MOST_CARRIED = 256
-"""Work that a queue's state may carry; where more is awaited, the latest of each queue is kept."""
+_SPARE = 256
+"""Work that a queue's state may carry beside one of each queue; where more is awaited, the latest of each is kept."""
+
+_MOST_QUEUES = 2_048
+"""Queues that one queue can wait for at a time: what a state takes in memory grows with their square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ def order_of(queues: Queues, works: int, signals: int) -> Order:
         queues.group,
         works,
         signals,
-        _MOST_CARRIED,
+        _SPARE + min(queues.role.size, _MOST_QUEUES),
     )
     rows = np.argsort(work, kind="stable")
     first = np.zeros(works + 1, np.int64)
@@ -124,6 +127,7 @@ def _edges(  # noqa: PLR0912, PLR0913, PLR0915, PLR0917  (one state machine; the
     worked = np.full(queues, -1, np.int64)
     home = np.full(works, -1, np.int64)
     put = np.full(works, -1, np.int64)
+    latest = np.full(queues, -1, np.int64)
     kept = np.empty(max(16, signals), np.int64)
     kept_first = np.zeros(signals, np.int64)
     kept_size = np.zeros(signals, np.int64)
@@ -170,7 +174,7 @@ def _edges(  # noqa: PLR0912, PLR0913, PLR0915, PLR0917  (one state machine; the
             changed[q] = i
         elif kind[i] == 1:
             # A relay without work collects what it ever waited for; of one queue only the latest can still matter.
-            length[q] = _latest_of_each(carried, brought, q, length[q], home, put)
+            length[q] = _latest_of_each(carried, brought, q, length[q], home, put, latest)
             total = length[q]
             if role[q] != 0:
                 for other in range(queues):
@@ -202,7 +206,7 @@ def _edges(  # noqa: PLR0912, PLR0913, PLR0915, PLR0917  (one state machine; the
                 new = kept[j]
                 size = length[q]
                 if size == most:
-                    size = _latest_of_each(carried, brought, q, size, home, put)
+                    size = _latest_of_each(carried, brought, q, size, home, put, latest)
                 if size < most:
                     carried[q, size] = new
                     brought[q, size] = n
@@ -212,19 +216,23 @@ def _edges(  # noqa: PLR0912, PLR0913, PLR0915, PLR0917  (one state machine; the
 
 
 @compiled
-def _latest_of_each(carried: I64, brought: I64, q: int, size: int, home: I64, put: I64) -> int:
-    """Drop work that later work of the same queue implies; awaits may have brought the later work first."""
+def _latest_of_each(  # noqa: PLR0913, PLR0917  (the compiler takes arrays only)
+    carried: I64, brought: I64, q: int, size: int, home: I64, put: I64, latest: I64
+) -> int:
+    """Drop work that later work of the same queue implies; awaits may have brought the later work first.
+
+    `latest` holds -1 for every queue, before and after: one array for all calls, since each touches few queues.
+    """
+    for j in range(size):
+        best = latest[home[carried[q, j]]]
+        if best < 0 or put[carried[q, j]] >= put[carried[q, best]]:
+            latest[home[carried[q, j]]] = j
     kept = 0
     for j in range(size):
-        implied = False
         mine = carried[q, j]
-        for k in range(size):
-            other = carried[q, k]
-            if home[other] == home[mine] and (put[other] > put[mine] or (other == mine and k > j)):
-                implied = True
-                break
-        if not implied:
-            carried[q, kept] = carried[q, j]
+        if latest[home[mine]] == j:
+            latest[home[mine]] = -1
+            carried[q, kept] = mine
             brought[q, kept] = brought[q, j]
             kept += 1
     return kept
