@@ -108,6 +108,17 @@ def linked_with_journal(path: Path) -> Path:
     return link / "link.sqlite"
 
 
+def linked_to_itself(path: Path) -> Path:
+    loop = path.with_name("loop.sqlite")
+    loop.symlink_to(loop.name)
+    return loop
+
+
+def schema_that_is_no_text(path: Path) -> Path:
+    # SQLite quotes the byte in its own message, which is then no text either
+    return written(path, path.read_bytes().replace(b"CREATE TABLE", b"CREATE \xc0ABLE"))
+
+
 def report_file(path: Path) -> Path:
     return written(path.with_name("it's mine.nsys-rep"), b"\x00")
 
@@ -126,6 +137,8 @@ BROKEN: dict[str, tuple[Breakage, str, str]] = {
     "pages cut": (lambda p: truncated(p, 4096), "cut short: 4,096 bytes of", "the copy is complete"),
     "last byte cut": (lambda p: truncated(p, p.stat().st_size - 1), "cut short: ", "the copy is complete"),
     "corrupted": (corrupted_in_the_middle, "malformed", "the copy is complete"),
+    "schema that is no text": (schema_that_is_no_text, "can't read the table of contents", "the copy is complete"),
+    "link to itself": (linked_to_itself, "the file can't be opened", "you may read the file"),
     "wal": (with_journal("-wal"), "-wal holds changes", "Close the program"),
     "journal": (with_journal("-journal"), "-journal holds changes", "Close the program"),
     "link to a file with a wal": (linked_with_journal, "-wal holds changes", "Close the program"),

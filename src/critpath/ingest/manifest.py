@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from critpath.base.errors import OptionError
-from critpath.ingest.label import label
+from critpath.ingest.label import identity, label
 from critpath.ingest.model_config import read_model_name
 from critpath.ingest.source import InputFile, known_input
 from critpath.ingest.toml_section import TomlSection, read_toml
@@ -61,7 +61,7 @@ def manifest_inputs(manifest: Manifest) -> list[InputFile]:
     """
     unique: dict[Path, InputFile] = {}
     for row in manifest.reports:
-        unique.setdefault(row.path.resolve(), _input(row))
+        unique.setdefault(identity(row.path), _input(row))
     if not unique:
         raise OptionError(
             "no input was named, and the manifest has no [[report]]",
@@ -194,7 +194,7 @@ def _refuse_contradictions(manifest: Manifest) -> None:
     ranks: dict[int, ReportRow] = {}
     selections: dict[tuple[Path, int | None, int | None], ReportRow] = {}
     for row in manifest.reports:
-        selection = (row.path.resolve(), row.pid, row.device)
+        selection = (identity(row.path), row.pid, row.device)
         if selection in selections:
             raise _contradiction(row, f"{label(row.path)} is told of twice, in {selections[selection].place} too")
         selections[selection] = row

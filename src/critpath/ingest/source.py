@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from critpath.base.errors import InputError
-from critpath.ingest.label import label
+from critpath.ingest.label import identity, label
 from critpath.model.report.words import InputKind
 
 __all__ = ["SENTINEL_TABLES", "SUFFIXES", "InputFile", "find_inputs", "input_file", "known_input"]
@@ -58,7 +58,7 @@ def find_inputs(words: Iterable[str]) -> list[InputFile]:
             raise _nothing(f"it can't be opened: {fault.strerror or fault}", word) from fault
     unique: dict[Path, InputFile] = {}
     for given in found:
-        unique.setdefault(given.path.resolve(), given)
+        unique.setdefault(identity(given.path), given)
     if not unique:
         raise _nothing("no input was named", "the command line")
     return list(unique.values())

@@ -204,7 +204,7 @@ class SqliteReader:
     def _reading(self, table: str) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as fault:
+        except (sqlite3.Error, UnicodeDecodeError) as fault:  # SQLite's message may quote a name that is no text
             raise InputError(
                 f"SQLite can't read {table} to its end: {fault}",
                 where=label(self._path),

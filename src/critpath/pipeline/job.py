@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from critpath.base.errors import OptionError
+from critpath.ingest.label import identity
 from critpath.ingest.source import InputFile
 from critpath.model.identity import pid_of
 from critpath.model.manifest import ReportRow
@@ -58,8 +59,8 @@ def with_rows(source: InputSummary, path: Path, rows: Sequence[ReportRow]) -> In
     Raises:
         OptionError: a row names what isn't there, or one rank for several units, or contradicts another.
     """
-    resolved = path.resolve()
-    mine = [row for row in rows if row.path.resolve() == resolved]
+    resolved = identity(path)
+    mine = [row for row in rows if identity(row.path) == resolved]
     if source.error is not None or not mine:
         return source
     for row in mine:
