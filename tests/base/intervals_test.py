@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from critpath.base.intervals import I64, Intervals, clip_spans, coverage, union
+from critpath.base.intervals import I64, Intervals, clip_spans, coverage, overlap, union
 
 FAR = 2**62
 
@@ -384,3 +384,11 @@ def test_far_instants_do_not_overflow(a: Pairs, start: int, end: int) -> None:
     if inside < 2**63:
         assert busy.clip(np.array([start]), np.array([end])).tolist() == [inside]
     assert busy.gaps(start, end).total_ns == max(end - start, 0) - inside
+
+
+def test_windows_that_overlap_each_count_what_they_share() -> None:
+    # span          [10, 30)
+    # windows    [0, 20)
+    #               [15, 40)      5 more of it than their union holds
+    starts, ends = np.array([0, 15]), np.array([20, 40])
+    assert overlap(np.array([10, 50]), np.array([30, 60]), starts, ends).tolist() == [10 + 15, 0]

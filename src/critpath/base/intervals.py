@@ -19,7 +19,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["I64", "Intervals", "clip_spans", "coverage", "union"]
+__all__ = ["I64", "Intervals", "clip_spans", "coverage", "overlap", "union"]
 
 I64 = npt.NDArray[np.int64]
 
@@ -167,6 +167,30 @@ def coverage(spans: Intervals, instants_ns: I64) -> I64:
     ends = spans.ends_ns[inside]
     # An instant past its span is moved back to the span's end: a subtraction of far instants could wrap around.
     return before[index] - np.where(index > 0, ends - np.minimum(instants_ns, ends), 0)
+
+
+def overlap(starts_ns: I64, ends_ns: I64, window_starts_ns: I64, window_ends_ns: I64) -> I64:
+    """Time of each span inside each window, added up over the windows [ns]; where windows overlap, each counts.
+
+    Args:
+        starts_ns: starts of the spans, shape (n,).
+        ends_ns: their ends, shape (n,).
+        window_starts_ns: starts of the windows, in any order, shape (m,).
+        window_ends_ns: their ends, shape (m,).
+    """
+    if not window_starts_ns.size or not starts_ns.size:
+        return np.zeros(starts_ns.size, np.int64)
+    base, last = window_starts_ns.min(), window_ends_ns.max()
+    opens, closes = np.sort(window_starts_ns - base), np.sort(window_ends_ns - base)
+    opened_ns, closed_ns = (np.concatenate([np.zeros(1, np.int64), np.cumsum(side)]) for side in (opens, closes))
+
+    def before(instants_ns: I64) -> I64:
+        at = np.clip(instants_ns, base, last) - base
+        opened, closed = np.searchsorted(opens, at, side="right"), np.searchsorted(closes, at, side="right")
+        covered: I64 = (opened - closed) * at - opened_ns[opened] + closed_ns[closed]
+        return covered
+
+    return before(np.maximum(starts_ns, ends_ns)) - before(starts_ns)
 
 
 def clip_spans(starts_ns: I64, ends_ns: I64, start_ns: int, end_ns: int) -> tuple[I64, I64]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from critpath.base.grouping import group_rows
-from critpath.base.intervals import I64, Intervals, union
+from critpath.base.intervals import I64, Intervals, overlap, union
 from critpath.base.segments import inside
 from critpath.model.identity import NULL
 from critpath.rank.attribution import (
@@ -286,6 +286,7 @@ def _moved_totals(ops: ProcessOps, found: Gaps, measured: Latencies, windows: Wi
     done = np.where(producer >= 0, ops.end_ns[np.maximum(producer, 0)], NULL) if len(ops) else producer
     _, ready = instants(idle, launch_of(ops, found.kernel[linked], measured).moved(by_ns), done)
     ended = np.clip(done, ready, idle.ends_ns)
-    spans = windows.union()
     edges = (idle.starts_ns, ready, ended, idle.ends_ns)
-    return np.array([int(spans.clip(a, b).sum()) for a, b in pairwise(edges)] + [0], np.int64)
+    return np.array(
+        [int(overlap(a, b, windows.starts_ns, windows.ends_ns).sum()) for a, b in pairwise(edges)] + [0], np.int64
+    )

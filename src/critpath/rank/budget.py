@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from critpath.base.intervals import I64, Intervals, coverage, union
+from critpath.base.intervals import I64, Intervals, overlap, union
 from critpath.model.identity import join_index
 from critpath.model.tables import DeviceOps, Spans, SyncShape
 from critpath.model.trace import UnitTrace
@@ -22,7 +22,6 @@ __all__ = [
     "clipped_sum",
     "host_sync",
     "starts_inside",
-    "window_of",
     "work_volume",
 ]
 
@@ -102,7 +101,7 @@ def work_volume(unit: UnitTrace, launched: Launches, starts_ns: I64, ends_ns: I6
     kernels = unit.kernels
     inside = starts_inside(kernels, starts_ns, ends_ns)
     return WorkVolume(
-        kernel_sum_ns=clipped_sum(kernels, union(starts_ns, ends_ns)),
+        kernel_sum_ns=clipped_sum(kernels, starts_ns, ends_ns),
         kernel_union_ns=int(kernels.union().clip(starts_ns, ends_ns).sum()),
         kernels=int(inside.sum()),
         linked_kernels=int((launched.kernels[inside] >= 0).sum()),
@@ -128,23 +127,10 @@ def host_sync(unit: UnitTrace, busy: Intervals, starts_ns: I64, ends_ns: I64) ->
 
 
 def starts_inside(ops: DeviceOps, starts_ns: I64, ends_ns: I64) -> npt.NDArray[np.bool_]:
-    """Which ops start in one of the windows; an op belongs to the window it starts in.
-
-    Args:
-        ops: any device table.
-        starts_ns: sorted window starts, shape (n,).
-        ends_ns: window ends; windows don't overlap.
-    """
-    return window_of(ops, starts_ns, ends_ns) >= 0
+    """Which ops start in one of the windows, which may overlap."""
+    return union(starts_ns, ends_ns).contains(ops.start_ns)
 
 
-def window_of(ops: DeviceOps, starts_ns: I64, ends_ns: I64) -> I64:
-    """The window in which each op starts, -1 outside all of them."""
-    window = np.searchsorted(starts_ns, ops.start_ns, side="right").astype(np.int64) - 1
-    inside = (window >= 0) & (ops.start_ns < ends_ns[np.maximum(window, 0)]) if starts_ns.size else window >= 0
-    return np.where(inside, window, -1)
-
-
-def clipped_sum(ops: Spans, windows: Intervals) -> int:
-    """Durations of all ops, clipped to the windows and added up [ns]: a volume of work, never wall time (P01)."""
-    return int((coverage(windows, ops.end_ns) - coverage(windows, ops.start_ns)).sum())
+def clipped_sum(ops: Spans, starts_ns: I64, ends_ns: I64) -> int:
+    """Durations of all ops, clipped to each window and added up [ns]: a volume of work, never wall time (P01)."""
+    return int(overlap(ops.start_ns, ops.end_ns, starts_ns, ends_ns).sum())

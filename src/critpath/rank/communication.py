@@ -116,7 +116,7 @@ def _backend_time(
         backend=backend,
         component=component,
         count=int(starts_inside(mine, starts, ends).sum()),
-        work_ns=clipped_sum(mine, windows.union()),
+        work_ns=clipped_sum(mine, starts, ends),
         union_ns=_total(ran.clip(starts, ends)),
         exposed_ns=_total(alone.clip(starts, ends)),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from critpath.base.grouping import group_rows
-from critpath.base.intervals import coverage
+from critpath.base.intervals import overlap
 from critpath.model.taxonomy import Classification
 from critpath.model.trace import UnitTrace
 from critpath.rank.budget import clipped_sum, starts_inside
@@ -46,7 +46,7 @@ def families(unit: UnitTrace, classes: KernelClasses, windows: Windows) -> tuple
         time = FamilyTime(
             family=family,
             count=int(starts_inside(mine, windows.starts_ns, windows.ends_ns).sum()),
-            work_ns=clipped_sum(mine, windows.union()),
+            work_ns=clipped_sum(mine, windows.starts_ns, windows.ends_ns),
             union_ns=int(mine.union().clip(windows.starts_ns, windows.ends_ns).sum()),
         )
         if time.count or time.work_ns:
@@ -59,8 +59,7 @@ def names(unit: UnitTrace, classes: KernelClasses, windows: Windows) -> tuple[Na
     kernels = unit.kernels
     if not len(kernels):
         return ()
-    whole = windows.union()
-    work = coverage(whole, kernels.end_ns) - coverage(whole, kernels.start_ns)
+    work = overlap(kernels.start_ns, kernels.end_ns, windows.starts_ns, windows.ends_ns)
     first, row_name = group_rows(kernels.name)
     total = np.bincount(row_name, weights=work.astype(np.float64)).astype(np.int64)
     inside = starts_inside(kernels, windows.starts_ns, windows.ends_ns)
