@@ -133,6 +133,19 @@ def test_a_step_must_match_the_whole_text(tmp_path: Path) -> None:
     report = analyze([path], Options(step=step_options(step=r"iteration \d+")))
     assert report.units[0].window is not None
     assert report.units[0].window.anchor.kind == "nvtx"
+    # quoted as it was typed, so that it can be copied
+    assert report.workload.step_definition.startswith(r"nvtx 'iteration \d+', from")
+
+
+def test_a_step_whose_ranges_match_and_give_no_window_is_not_told_that_none_matches(tmp_path: Path) -> None:
+    export = Export()
+    for i in range(6):
+        export.nvtx((i + 1) * 10 * MS, (i + 1) * 10 * MS + 9 * MS, f"iteration {i}")
+        if i % 2 == 0:
+            export.launched((i + 1) * 10 * MS + MS, (i + 1) * 10 * MS + 2 * MS, corr=i + 1)
+    path = export.write(tmp_path / "a.sqlite")
+    with pytest.raises(SelectionError, match=r"that match 'iteration \\d\+', no two in a row launched compute work"):
+        analyze([path], Options(step=step_options(step=r"iteration \d+")))
 
 
 def test_a_step_without_any_range_says_how_to_have_them(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -120,11 +121,17 @@ def _refuse_empty_selection(summaries: Sequence[InputSummary], options: Options)
         )
     if options.step.step is not None:
         raise SelectionError(
-            f"no NVTX range that launched compute work matches {options.step.step.pattern!r}",
+            _no_step(options.step.step, units),
             where="--step",
             meaning="Without a step there is nothing to divide, so nothing was analysed.",
             remedy=_ranges_there(units),
         )
+
+
+def _no_step(step: re.Pattern[str], units: Sequence[UnitSummary]) -> str:
+    if any(step.fullmatch(text) for unit in units for text in unit.ranges):
+        return f"of the NVTX ranges that match '{step.pattern}', no two in a row launched compute work"
+    return f"no NVTX range that launched compute work matches '{step.pattern}'"
 
 
 def _ranges_there(units: Sequence[UnitSummary]) -> str:

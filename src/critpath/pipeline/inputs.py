@@ -106,7 +106,7 @@ def _failure(rows: UnitTrace, damaged: Mapping[str, tuple[int, ...]], step: Step
         )
     if step.step is not None:
         return (
-            f"no NVTX range of this unit matches {step.step.pattern!r} and launched compute work; "
+            f"no NVTX range of this unit matches '{step.step.pattern}' and launched compute work; "
             "its steps are unknown, so nothing is said of it; check the expression against its ranges"
         )
     return (

@@ -124,7 +124,7 @@ def _step_definition(units: Sequence[Unit]) -> str:
         if scope == "period"
         else "from the first compute op that a range launched to the last end of its own ops; time between is outside"
     )
-    return f"{which}{kind} {text!r}, {ends}"
+    return f"{which}{kind} '{text}', {ends}"
 
 
 def _unavailable(units: Sequence[Unit]) -> list[Unavailable]:

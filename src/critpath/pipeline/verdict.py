@@ -116,7 +116,7 @@ def _cause(unit: Unit, dominant: Dominant) -> str:
     window = unit.window
     if dominant.bucket == "inconclusive" and window is not None and window.cross_check and _disputed(window):
         return (
-            f"Which step that is remains open: {window.anchor.kind} {window.anchor.text!r} tells "
+            f"Which step that is remains open: {window.anchor.kind} '{window.anchor.text}' tells "
             f"{figure(window.median_ms)} ms, {window.cross_check.kind} {figure(window.cross_check.median_ms)} ms. "
             "Declare it: --step REGEX over its NVTX ranges, or --window A:B."
         )
