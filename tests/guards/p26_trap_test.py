@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
+
+import pytest
 
 from guards.traps import Trap, materially
 
@@ -37,3 +40,34 @@ def test_an_outlier_in_the_middle_stays(tmp_path: Path) -> None:
     assert [d.why for d in unit.window.dropped] == [
         "the last step: no step follows that would end its period",
     ]
+
+
+def third_range_lost(db: sqlite3.Connection) -> None:
+    rows = db.execute("SELECT rowid FROM NVTX_EVENTS WHERE text LIKE 'iteration%' ORDER BY start").fetchall()
+    db.execute("DELETE FROM NVTX_EVENTS WHERE rowid = ?", rows[2])
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_period_that_holds_two_steps_since_a_range_was_lost_is_no_step(ranks: int, tmp_path: Path) -> None:
+    trap = Trap("data_parallel", tmp_path, ranks=ranks, edit=third_range_lost)
+    for unit in range(ranks):
+        true = trap.simulation.truth["units"][unit]["windows"]["period"]
+        starts = [w["start_ns"] for i, w in enumerate(true) if i != 2] + [true[-1]["end_ns"]]
+        naive = (starts[-1] - starts[0]) / (len(starts) - 1) / 1e6
+        assert materially(naive, trap.mean_ms("iteration_ns", unit))
+
+        window, budget = trap.unit(unit).window, trap.unit(unit).budget
+        assert window is not None
+        assert budget is not None
+        assert budget.iteration.mean_ms == pytest.approx(trap.mean_ms("iteration_ns", unit))
+        told = [d.why for d in window.dropped if d.index == 1]
+        assert told == ["the kernels of 1 more step follow it without a range: its period would hold them"]
+
+
+def test_a_lost_range_is_no_matter_to_steps_that_end_with_their_own_work(tmp_path: Path) -> None:
+    trap = Trap("data_parallel", tmp_path, ranks=1, scope="range", edit=third_range_lost)
+    window, budget = trap.unit().window, trap.unit().budget
+    assert window is not None
+    assert budget is not None
+    assert window.n == len(trap.simulation.truth["units"][0]["windows"]["range"]) - 1
+    assert budget.iteration.mean_ms == pytest.approx(trap.mean_ms("iteration_ns"))

@@ -35,6 +35,9 @@ _CAPTURE_CALLS = ("cudaStreamBeginCapture", "cuStreamBeginCapture", "cudaGraphIn
 _OUTLIER_SHARE = 0.1
 _OUTLIER_SIGMAS = 6.0
 _MOST_DROPPED = 0.5
+_FEWEST_TO_COMPARE = 4
+_SAME_SHARE = 0.02
+"""Steps of one program differ by fewer kernels than this share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +148,12 @@ def step_windows(
     for i, times in steps.unlike:
         dropped[i] = f"it holds {times:.2f} times as many kernels as the median step: other work than the rest"
     following = np.append(begin[1:], NULL) if len(steps) else begin
+    gone = _steps_without_range(launched, steps)
+    following = np.where(gone > 0, NULL, following)
     if scope == "period" and len(steps) > 1:
         end = following
         for i in np.flatnonzero((begin != NULL) & (following == NULL)).tolist():
-            dropped[i] = (
-                "the last step: no step follows that would end its period"
-                if i == len(steps) - 1
-                else "the next step launched no compute op, so its period has no end"
-            )
+            dropped[i] = _why_open(i, len(steps), int(gone[i]))
     else:
         end = last
         for i in np.flatnonzero(steps.ends_ns == OPEN_END_NS).tolist():
@@ -176,6 +177,43 @@ def step_windows(
         declared=steps.declared,
     )
     return _steady(unit, steps, found)
+
+
+def _why_open(step: int, steps: int, gone: int) -> str:
+    """Why the period of a step has no end."""
+    if gone:
+        return (
+            f"the kernels of {gone} more step{'s' * (gone > 1)} follow it without a range: its period would hold them"
+        )
+    if step == steps - 1:
+        return "the last step: no step follows that would end its period"
+    return "the next step launched no compute op, so its period has no end"
+
+
+def _steps_without_range(launched: Launches, steps: Steps) -> I64:
+    """How many steps whose ranges the capture lost follow each step, shape (n,).
+
+    Lost ranges leave kernels that were launched between two ranges: as many as in whole steps, where between other
+    ranges there are none or few. Other work between steps, such as an evaluation, has its own number of kernels.
+    """
+    gone = np.zeros(len(steps), np.int64)
+    if steps.marks_ns is not None or len(steps) < _FEWEST_TO_COMPARE:
+        return gone
+    times = np.sort(launched.times_ns(launched.kernels))
+    first = np.searchsorted(times, steps.starts_ns)
+    end = np.searchsorted(times, steps.ends_ns)
+    inside, after = end - first, np.append(first[1:], end[-1]) - end
+    usual_after = np.median(after[:-1])
+    usual = np.median(inside) + usual_after
+    if not usual:
+        return gone
+    more = (inside + after - usual) / usual
+    whole = np.rint(more).astype(np.int64)
+    lost = (
+        (whole > 0) & (np.abs(more - whole) <= _SAME_SHARE * (1 + whole)) & (after - usual_after >= whole * usual / 2)
+    )
+    gone[:-1] = np.where(lost, whole, 0)[:-1]
+    return gone
 
 
 def _first_compute(unit: UnitTrace, launched: Launches, communication: npt.NDArray[np.bool_], steps: Steps) -> I64:
