@@ -93,3 +93,17 @@ def test_without_records_the_limit_is_said(tmp_path: Path) -> None:
     assert row.outcome == "limited"
     assert "100.0 % of stream waits" in row.evidence
     assert any(limit.guard == "P10" for limit in trap.report.verdict.limits)
+
+
+def no_calls(db: sqlite3.Connection) -> None:
+    db.execute("DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME")
+
+
+def test_without_the_times_of_issue_blocking_is_a_lower_bound_and_waits_are_not_blamed(tmp_path: Path) -> None:
+    trap = Trap("data_parallel", tmp_path, ranks=1, edit=no_calls)
+    absent = trap.unit().absent
+    assert absent is not None
+
+    assert absent.unresolved_wait_share == 0.0
+    assert absent.blocking_bound in {"lower", "estimate"}
+    assert "not exported" not in trap.guard("P10").evidence

@@ -7,10 +7,20 @@ from dataclasses import dataclass
 from critpath.model.report import Budget, Report, Unit, Window
 from critpath.model.report.words import AnchorKind, GuardOutcome
 
-__all__ = ["NOT_ANALYSED_YET", "NOT_A_STEP", "NO_ANALYSED_UNIT", "AnalysedUnit", "Outcome", "analysed_units"]
+__all__ = [
+    "NOT_ANALYSED_YET",
+    "NOT_A_STEP",
+    "NO_ANALYSED_UNIT",
+    "AnalysedUnit",
+    "Outcome",
+    "analysed_units",
+    "waits_not_exported",
+]
 
 NOT_A_STEP: frozenset[AnchorKind] = frozenset({"capture", "explicit"})
 """Anchor kinds whose window is a span of time, not a step."""
+
+_WAITS = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +67,14 @@ def analysed_units(report: Report) -> list[AnalysedUnit]:
         for unit in report.units
         if unit.status == "ok" and unit.window is not None and unit.budget is not None
     ]
+
+
+def waits_not_exported(report: Report, units: list[AnalysedUnit]) -> str | None:
+    """A unit whose export holds wait calls or event records, and no table of waits to join; None without one."""
+    tableless = {row.input for row in report.capture.missing if row.table == _WAITS}
+    for unit in units:
+        absent = unit.whole.absent
+        open_ = absent is not None and absent.blocking_bound in {"lower", "estimate"}
+        if unit.whole.input in tableless and (open_ or report.capture.event_trace):
+            return unit.id
+    return None

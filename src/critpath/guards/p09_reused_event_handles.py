@@ -19,7 +19,7 @@ The trap:
 
 from __future__ import annotations
 
-from critpath.guards.outcome import NO_ANALYSED_UNIT, NOT_ANALYSED_YET, AnalysedUnit, Outcome, analysed_units
+from critpath.guards.outcome import NO_ANALYSED_UNIT, NOT_ANALYSED_YET, Outcome, analysed_units, waits_not_exported
 from critpath.model.report import Report
 from critpath.model.values import figure, percent
 
@@ -34,8 +34,6 @@ ANCHORS: tuple[str, ...] = (
     "critpath.model.identity.join_index",
     "critpath.rank.dependencies.dependencies",
 )
-
-_WAITS = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
 
 
 def check(report: Report) -> Outcome:
@@ -57,7 +55,7 @@ def check(report: Report) -> Outcome:
             f"{worst}: {percent(shares[worst])} of stream waits join no record by process and event sync id or handle; "
             "none is guessed, so blocking is a lower bound",
         )
-    blind = _waits_not_exported(report, units)
+    blind = waits_not_exported(report, units)
     if blind is not None:
         return Outcome("limited", f"{blind}: waits were not exported, so dependencies across streams are not known")
     if report.capture.event_trace is False:
@@ -68,14 +66,3 @@ def check(report: Report) -> Outcome:
         f"{percent(0.0)} of stream waits lack their record on {len(shares)} units: each joined one by process and "
         f"event sync id, else the handle's latest before it; up to {figure(blocking_ms)} ms an iteration blocked",
     )
-
-
-def _waits_not_exported(report: Report, units: list[AnalysedUnit]) -> str | None:
-    """A unit whose export holds wait calls or event records, and no table of waits to join; None without one."""
-    tableless = {row.input for row in report.capture.missing if row.table == _WAITS}
-    for unit in units:
-        absent = unit.whole.absent
-        open_ = absent is not None and absent.blocking_bound in {"lower", "estimate"}
-        if unit.whole.input in tableless and (open_ or report.capture.event_trace):
-            return unit.id
-    return None

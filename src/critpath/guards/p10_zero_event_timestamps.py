@@ -18,7 +18,7 @@ The trap:
 
 from __future__ import annotations
 
-from critpath.guards.outcome import NO_ANALYSED_UNIT, NOT_ANALYSED_YET, Outcome, analysed_units
+from critpath.guards.outcome import NO_ANALYSED_UNIT, NOT_ANALYSED_YET, Outcome, analysed_units, waits_not_exported
 from critpath.model.report import Report
 from critpath.model.values import figure, percent
 
@@ -55,9 +55,9 @@ def check(report: Report) -> Outcome:
             f"{unit}: {there} for {percent(share)} of stream waits, so when what they awaited ended isn't known; "
             f"blocking {figure(absent.blocking_ms)} ms an iteration is a bound ({absent.blocking_bound})",
         )
-    open_ = next((id_ for id_, row, _ in told if row.blocking_bound in {"lower", "estimate"}), None)
-    if open_ is not None:
-        return Outcome("limited", f"{open_}: waits were called and not exported, so what a record held up isn't known")
+    blind = waits_not_exported(report, units)
+    if blind is not None:
+        return Outcome("limited", f"{blind}: waits were called and not exported, so what a record held up isn't known")
     if report.capture.event_trace is False:
         return Outcome("not-applicable", "no event record was exported, and no stream wait needs one")
     return Outcome(

@@ -183,7 +183,7 @@ def _reasons(told: Absence, n: int) -> StallReasons:
 
 
 def _bound(told: Absence, *, waits_not_recorded: bool) -> Bound:
-    lower = told.unresolved_share > 0 or waits_not_recorded
+    lower = told.unresolved_share > 0 or told.unknown_issue or waits_not_recorded
     upper = told.unlinked_blocking or told.inferred_blocking
     if lower:
         return "estimate" if upper else "lower"

@@ -21,7 +21,7 @@ from critpath.rank.attribution import (
     attribution,
 )
 from critpath.rank.copy_groups import CopyGroup
-from critpath.rank.gaps import ORDINARY, Gaps, Timeline, gaps, instants, launch_of
+from critpath.rank.gaps import ORDINARY, UNKNOWN_ISSUE, Gaps, Timeline, gaps, instants, launch_of
 from critpath.rank.host_causes import HostCause, HostCauses, host_causes
 from critpath.rank.host_waits import blocked_host
 from critpath.rank.latencies import Latencies, latencies
@@ -68,6 +68,7 @@ class Absence:
         unresolved_share: stream waits that could not be joined to a record, over all.
         unlinked_blocking: whether blocking was told of ops whose issue time is not known.
         inferred_blocking: whether blocking was told through edges that nothing records.
+        unknown_issue: whether intervals ended with ops whose issue time is not known, so that blocking may hide there.
     """
 
     by_window: I64
@@ -85,6 +86,7 @@ class Absence:
     unresolved_share: float
     unlinked_blocking: bool
     inferred_blocking: bool
+    unknown_issue: bool
     measured: Latencies
 
 
@@ -141,6 +143,7 @@ def absence(facts: ProcessFacts, device: int, windows: Windows, around: Surround
             ((found.called_ns == NULL) & (found.kind == ORDINARY) & (found.done_ns > found.ready_ns)).any()
         ),
         inferred_blocking=facts.one_queue and any(name.startswith("queue:") for name in by_class),
+        unknown_issue=bool(np.isin(divided.parts.gap[cut.piece], np.flatnonzero(found.kind == UNKNOWN_ISSUE)).any()),
         measured=measured,
     )
     return told, divided

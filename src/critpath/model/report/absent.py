@@ -172,7 +172,8 @@ class Absent(Part):
     waits: StreamWaits | None = None
     """Stream waits of the unit's process, and how they were joined to records."""
     blocking_bound: Bound
-    """Which bound `blocking_ms` is: lower with unresolved waits, upper with inferred edges, estimate with both."""
+    """Which bound `blocking_ms` is: lower with unresolved waits or unknown issue times, upper with
+    inferred edges, estimate with both."""
     launch_starved: LaunchStarved | None = None
     """What is inside launch-starved."""
     blocking: Blocking | None = None
