@@ -65,3 +65,14 @@ def test_other_rare_work_does_not_object() -> None:
 
 def test_one_mark_has_no_opinion() -> None:
     assert cross_check("optimizer", STARTS[:1], STARTS, STARTS + 100 * MS, 100 * MS) is None
+
+
+@pytest.mark.parametrize("kind", ["optimizer", "collectives"])
+def test_many_periods_in_a_single_window_are_no_agreement(kind: str) -> None:
+    # window |-----------------------|   one range over ten steps, or one step of ten layers
+    # marks   ^ ^ ^ ^ ^ ^ ^ ^ ^ ^
+    start = np.zeros(1, np.int64)
+    assert cross_check(kind, _every(100, 1), start, start + 1_000 * MS, 1_000 * MS) is None
+    same = cross_check(kind, _every(100, 1), start, start + 100 * MS, 100 * MS)
+    assert same is not None
+    assert same.agrees

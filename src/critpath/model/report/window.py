@@ -64,7 +64,9 @@ class Window(Part):
     """Longest length."""
     edges_ns: list[tuple[Ns, Ns]] = Field(default_factory=list)
     """Start and end of each window [ns, report axis]."""
-    cross_check: CrossCheck | None = Field(default=None, json_schema_extra=null_means("no second anchor was found"))
+    cross_check: CrossCheck | None = Field(
+        default=None, json_schema_extra=null_means("no second anchor has an opinion on it")
+    )
     """What a second anchor says."""
     dropped: list[DroppedWindow] = Field(default_factory=list)
     """Steps left out, with the reason (P26)."""

@@ -51,6 +51,8 @@ class CrossCheck:
 def cross_check(kind: str, marks_ns: I64, starts_ns: I64, ends_ns: I64, period_ns: int) -> CrossCheck | None:
     """The opinion of a series of marks, None where it has none on the time of the windows.
 
+    A shorter period needs two windows to be told from chance.
+
     Args:
         kind: kind of the second anchor.
         marks_ns: its instants on the device timeline, in order.
@@ -63,6 +65,9 @@ def cross_check(kind: str, marks_ns: I64, starts_ns: I64, ends_ns: I64, period_n
         return None
     if median_ns <= period_ns:
         times = round(period_ns / median_ns)
+        if times > 1 and starts_ns.size == 1:
+            # In one window nothing tells a step's own rhythm from ten steps taken for one.
+            return None
         # Any short period is nearly a fraction of a far longer one; a nested one also keeps its place in the windows.
         ratio = float(times) if times == 1 or _phase_lock(marks_ns, starts_ns, median_ns) >= _LOCKED else 1.0
     else:
