@@ -7,23 +7,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from critpath.sim.instructions import Communicator, StreamSync
+from critpath.sim.instructions import Communicator
 from critpath.sim.program import Job, Report
-from critpath.sim.scenarios import transformer
 from critpath.sim.scenarios.cluster import rank_report, seat
-from critpath.sim.scenarios.scenario import FIRST_ITERATION, Options, Scenario
+from critpath.sim.scenarios.reduced_layers import ReducedLayers, reduced_layers
+from critpath.sim.scenarios.scenario import Scenario
 from critpath.sim.script import EventPool, Script, Variation
 
 __all__ = ["SCENARIO", "CollidingHosts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollidingHosts(Options):
+class CollidingHosts(ReducedLayers):
     """Options of `colliding_hosts`; every rank has a host of its own."""
 
     ranks: int = 2
-    layers: int = 4
-    all_reduce_us: float = 600.0
     slowdown: float = 1.3
     """How much longer the last rank's compute kernels run."""
 
@@ -37,16 +35,7 @@ def job(options: CollidingHosts) -> Job:
 def _report(rank: int, group: Communicator, options: CollidingHosts) -> Report:
     place = replace(seat(0, options.ranks), rank=rank, hostname=f"node{rank}")
     main = Script(Variation(options.seed, rank), EventPool(size=2))
-    for step in range(options.steps):
-        with main.range(f"iteration {FIRST_ITERATION + step}", step=step):
-            main.kernels(place.compute, transformer.INPUT)
-            for _ in range(options.layers):
-                main.kernels(place.compute, transformer.MLP)
-                main.edge(place.compute, place.comm)
-                main.collective(place.comm, group, "all_reduce", 16_777_216, options.all_reduce_us)
-                main.edge(place.comm, place.compute)
-            main.kernels(place.compute, transformer.OPTIMIZER)
-            main.add(StreamSync(place.compute))
+    reduced_layers(main, place, group, options)
     slowdown = options.slowdown if rank == options.ranks - 1 else 1.0
     threads = (main.thread(place.pid, "python", dispatch_ns=2_500),)
     return rank_report(place, threads, seed=options.seed, device_slowdown=slowdown)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from critpath.sim.errors import OptionValueError
-from critpath.sim.instructions import Communicator, StreamSync
+from critpath.sim.instructions import Communicator
 from critpath.sim.program import Clock, Job, Process, Report
-from critpath.sim.scenarios import transformer
 from critpath.sim.scenarios.cluster import GPUS_A_HOST, START_NS, seat
-from critpath.sim.scenarios.scenario import FIRST_ITERATION, Options, Scenario
+from critpath.sim.scenarios.reduced_layers import ReducedLayers, reduced_layers
+from critpath.sim.scenarios.scenario import Scenario
 from critpath.sim.script import EventPool, Script, Variation
 from critpath.sim.spoils import LostProcess, Spoil
 
@@ -20,7 +20,7 @@ __all__ = ["SCENARIO", "EightProcesses"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EightProcesses(Options):
+class EightProcesses(ReducedLayers):
     """Options of `eight_processes`; `ranks` is the number of processes."""
 
     ranks: int = 8
@@ -31,7 +31,7 @@ class EightProcesses(Options):
     """How many processes, the last ones, have no device rows."""
 
     def __post_init__(self) -> None:
-        Options.__post_init__(self)
+        ReducedLayers.__post_init__(self)
         if self.ranks > GPUS_A_HOST or not 0 <= self.uncaptured < self.ranks:
             raise OptionValueError(f"at most {GPUS_A_HOST} processes, at least one of them captured: {self}")
 
@@ -50,16 +50,7 @@ def job(options: EightProcesses) -> Job:
 def _process(rank: int, group: Communicator, options: EightProcesses) -> Process:
     place = seat(0, options.ranks)
     main = Script(Variation(options.seed, rank), EventPool(size=4))
-    for step in range(options.steps):
-        with main.range(f"iteration {FIRST_ITERATION + step}", step=step):
-            main.kernels(place.compute, transformer.INPUT)
-            for _ in range(options.layers):
-                main.kernels(place.compute, transformer.MLP)
-                main.edge(place.compute, place.comm)
-                main.collective(place.comm, group, "all_reduce", 16_777_216, options.all_reduce_us)
-                main.edge(place.comm, place.compute)
-            main.kernels(place.compute, transformer.OPTIMIZER)
-            main.add(StreamSync(place.compute))
+    reduced_layers(main, place, group, options)
     pid = place.pid + 137 * rank
     return Process(
         pid=pid,

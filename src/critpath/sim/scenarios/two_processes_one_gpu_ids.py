@@ -7,22 +7,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from critpath.sim.instructions import Communicator, StreamSync
+from critpath.sim.instructions import Communicator
 from critpath.sim.program import Clock, Job, Process, Report
-from critpath.sim.scenarios import transformer
 from critpath.sim.scenarios.cluster import START_NS, seat
-from critpath.sim.scenarios.scenario import FIRST_ITERATION, Options, Scenario
+from critpath.sim.scenarios.reduced_layers import ReducedLayers, reduced_layers
+from critpath.sim.scenarios.scenario import Scenario
 from critpath.sim.script import EventPool, Script, Variation
 
 __all__ = ["SCENARIO", "TwoProcesses"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TwoProcesses(Options):
+class TwoProcesses(ReducedLayers):
     """Options of `two_processes_one_gpu_ids`; `ranks` is the number of processes."""
 
     ranks: int = 2
-    layers: int = 4
     all_reduce_us: float = 700.0
     slowdown: float = 1.3
     """How much longer the last process's compute kernels run."""
@@ -40,16 +39,7 @@ def job(options: TwoProcesses) -> Job:
 def _process(rank: int, group: Communicator, options: TwoProcesses) -> Process:
     place = seat(0, options.ranks)
     main = Script(Variation(options.seed, rank), EventPool(size=2))
-    for step in range(options.steps):
-        with main.range(f"iteration {FIRST_ITERATION + step}", step=step):
-            main.kernels(place.compute, transformer.INPUT)
-            for _ in range(options.layers):
-                main.kernels(place.compute, transformer.MLP)
-                main.edge(place.compute, place.comm)
-                main.collective(place.comm, group, "all_reduce", 16_777_216, options.all_reduce_us)
-                main.edge(place.comm, place.compute)
-            main.kernels(place.compute, transformer.OPTIMIZER)
-            main.add(StreamSync(place.compute))
+    reduced_layers(main, place, group, options)
     pid = place.pid + 137 * rank
     last = rank == options.ranks - 1
     process = Process(
