@@ -121,7 +121,7 @@ def follow_back(work: Issued, chain: Chain, waits: Waits, from_work: I64, spans:
 
 
 @compiled
-def _follow(  # noqa: PLR0913, PLR0914, PLR0917  (the compiler takes arrays only)
+def _follow(  # noqa: PLR0912, PLR0913, PLR0915, PLR0917  (one loop over arrays: the compiler takes nothing else)
     start_ns: I64,
     end_ns: I64,
     called_ns: I64,
@@ -217,7 +217,7 @@ def _wait_before(  # noqa: PLR0913, PLR0917  (the compiler takes arrays only)
 ) -> int:
     """The last wait of a thread that began before an instant and did wait: its work ended inside it, or isn't known."""
     low, high = first[thread], first[thread + 1]
-    wait = low + np.searchsorted(start_ns[low:high], at) - 1
+    wait = int(low + np.searchsorted(start_ns[low:high], at) - 1)
     while wait >= low and end_ns[wait] > floor:
         its = awaited[wait]
         if its < 0 or (start_ns[wait] < done_ns[its] <= end_ns[wait] + _CLOCK_NS):

@@ -1,4 +1,4 @@
-"""The critical path of a unit's windows: the chain that bounds each step; the definition is docs/method/critical-path.md.
+"""The critical path of a unit's windows: the chain that bounds each step; see docs/method/critical-path.md.
 
 A link tells what the step waited for at that moment, not what it would gain: shortening it helps until the next chain
 binds, which may be close (`near`).
@@ -82,11 +82,14 @@ class CriticalPath:
         """Length of each link [ns]."""
         return self.end_ns - self.start_ns
 
+    def place(self, places: Places | None) -> I64:
+        """The place of each link's op, -1 without one."""
+        if places is None or not places.of_op.size:
+            return np.full(len(self), -1, np.int64)
+        return np.where(self.op >= 0, places.of_op[np.maximum(self.op, 0)], -1)
+
     def frame(self, places: Places | None) -> pl.DataFrame:
         """One row a link: `window, start_ns, end_ns, kind, class, name, grade, nvtx`."""
-        place = np.full(len(self), -1, np.int64)
-        if places is not None and places.of_op.size:
-            place = np.where(self.op >= 0, places.of_op[np.maximum(self.op, 0)], -1)
         return pl.DataFrame(
             {
                 "window": self.window,
@@ -96,7 +99,7 @@ class CriticalPath:
                 "class": words(self.classes, self.class_index),
                 "name": words(self.names, self.name),
                 "grade": words(GRADES, self.grade),
-                "nvtx": words(places.names if places is not None else (), place),
+                "nvtx": words(places.names if places is not None else (), self.place(places)),
             }
         )
 
@@ -174,7 +177,6 @@ class _Words:
 
 def _told(facts: ProcessFacts, measured: Latencies, links: Links) -> CriticalPath:
     """Links in words, split where a usual latency ends and where the host's cause changes."""
-    ops = facts.ops
     classes, names = _Words({}), _Words({})
     row, start, end, beyond = _split(links, _usual_end_ns(facts, measured, links))
     host = links.kind[row] == HOST
@@ -241,7 +243,7 @@ def _usual_end_ns(facts: ProcessFacts, measured: Latencies, links: Links) -> I64
 
 
 def _split(links: Links, until_ns: I64) -> tuple[I64, I64, I64, npt.NDArray[np.bool_]]:
-    """(row of `links`, start, end, whether it lies beyond what is usual) of the links cut in two where they are long."""
+    """(row of `links`, start, end, whether it lies beyond what is usual) of links, cut in two where long."""
     long = np.flatnonzero(until_ns < links.end_ns)
     row = np.concatenate([np.arange(links.kind.size), long])
     start = np.concatenate([links.start_ns, until_ns[long]])
