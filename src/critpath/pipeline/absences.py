@@ -32,9 +32,11 @@ from critpath.pipeline.options import Options
 from critpath.pipeline.summaries import UnitSummary
 from critpath.rank.absence import Absence, absence, clipped
 from critpath.rank.attribution import ProcessFacts, Surroundings
+from critpath.rank.critical_path import critical_path
 from critpath.rank.edges import edges
 from critpath.rank.gap_frame import gap_frame
 from critpath.rank.parts import BLOCKING, BUCKETS, LAUNCH_STARVED, OPAQUE_GRAPH, STALLED
+from critpath.rank.path_totals import path_totals
 from critpath.rank.process_facts import process_facts
 from critpath.rank.summary import RankSummary
 
@@ -66,14 +68,18 @@ def with_absences(trace: Trace, units: tuple[UnitSummary, ...], options: Options
             communication=unit.summary.communicating,
         )
         told, divided = absence(facts[process], unit.key.device, unit.summary.windows, around)
+        path = critical_path(facts[process], unit.key.device, unit.summary.windows, told.measured)
+        places = None
         frames = {}
         if options.frames:
             frames = {
                 "budget": budget_frame(unit.summary, told),
                 "gaps": gap_frame(facts[process].ops, divided, clipped(divided.parts, unit.summary.windows)),
                 "edges": edges(facts[process]).frame(facts[process], unit.key.device),
+                "critical_path": path.frame(places),
             }
-        done.append(replace(unit, absence=told, frames=frames))
+        totals = path_totals(facts[process], path, unit.summary.windows, told.measured, places)
+        done.append(replace(unit, absence=told, path=totals, frames=frames))
     return tuple(done)
 
 

@@ -38,6 +38,7 @@ from critpath.model.report import (
 from critpath.model.report.words import Backend
 from critpath.model.values import NS_PER_MS, Stat, percent
 from critpath.pipeline.absences import report_absent
+from critpath.pipeline.critical_paths import report_critical_path
 from critpath.pipeline.summaries import InputSummary, UnitSummary
 from critpath.rank.absence import Absence
 from critpath.rank.communication import BackendTime as BackendNs
@@ -93,6 +94,7 @@ def report_unit(unit: UnitSummary, source: InputSummary, ids: dict[UnitKey, str]
             linked_kernels=found.work.linked_kernels,
         ),
         absent=_absent(unit, found, source),
+        critical_path=None if unit.path is None else report_critical_path(unit.path, n),
         communication=_communication(found, unit.absence, n),
         compute=_compute(found, n),
         transfers=_transfers(found, unit),

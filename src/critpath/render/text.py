@@ -25,6 +25,7 @@ __all__ = ["WIDTH", "rendering", "text"]
 _BAR = 16
 _UNITS_LISTED = 16
 _LONGEST_NAME = 60
+_LONGEST_PLACE = 40
 _LONGEST_PARAGRAPH = 480
 _LONGEST_DETAIL = 2 * (WIDTH - 2)
 _LONGEST_PROBLEM = 280
@@ -156,6 +157,23 @@ def _reasons(unit: Unit) -> Iterable[str]:
         yield "stalled by reason " + ", ".join(f"{name} {figure(ms)}" for name, ms in ordered)
 
 
+def _path(unit: Unit) -> Iterable[str]:
+    """The critical path: its classes, its largest links with their place, and what is close behind."""
+    p = unit.critical_path
+    if p is None:
+        return
+    yield "critical path     " + ", ".join(f"{name} {figure(ms)}" for name, ms in list(p.by_class.items())[:4])
+    for row in p.top[:3]:
+        place = f" in {shortened(row.nvtx, _LONGEST_PLACE)}" if row.nvtx else ""
+        name = shortened(row.name or row.class_, _LONGEST_NAME)
+        yield f"  {percent(row.share)} {row.kind} {name}{place} ({row.grade})"
+    if p.near:
+        n = p.near[0]
+        what = "the launch of" if n.kind == "launch" else f"{n.class_}"
+        name = shortened(n.name, _LONGEST_NAME)
+        yield f"  within 1 %: {what} {name}, slack {figure(n.slack_us)} us, in {n.windows} windows; {len(p.near)} listed"
+
+
 def _range(value: Stat) -> str:
     return f"{figure(value.min_ms)}–{figure(value.max_ms)}"
 
@@ -168,6 +186,7 @@ def _details(unit: Unit) -> Iterable[str]:
         times = "" if check.ratio == 1 else f", {check.ratio:.3g} of its periods a window"
         yield f"cross-check       {check.kind} {figure(check.median_ms)}{times}: {says}"
     yield from _reasons(unit)
+    yield from _path(unit)
     if w is not None and w.outside_step_ms:
         yield f"outside the step  {figure(w.outside_step_ms)} ms between steps; no step's time"
     if c is not None and c.union_ms:

@@ -41,6 +41,7 @@ from critpath.model.report.communication import (
     DimensionTime,
     NcclOnly,
 )
+from critpath.model.report.critical_path import CriticalPath, NearCritical, PathPart
 from critpath.model.report.document import SCHEMA, Report, load_report
 from critpath.model.report.inputs import Input, RuleFile, TaxonomyUsed, Tool, Workload
 from critpath.model.report.invariants import large_residuals, violations
@@ -100,6 +101,7 @@ __all__ = [
     "Communicator",
     "Compute",
     "Contention",
+    "CriticalPath",
     "CrossCheck",
     "DependencyStalled",
     "DimensionTime",
@@ -124,11 +126,13 @@ __all__ = [
     "Mfu",
     "MissingTable",
     "NcclOnly",
+    "NearCritical",
     "OffsetSensitivity",
     "Opportunity",
     "Overhead",
     "Part",
     "Partial",
+    "PathPart",
     "Perturbation",
     "PhysicalGpu",
     "Process",

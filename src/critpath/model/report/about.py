@@ -45,6 +45,25 @@ ABOUT: dict[str, About] = {
         "what launch-starved, blocking and opaque graphs leave of compute absent", "P08", "P12", frame="gaps"
     ),
     "units[].absent.opaque_graph_ms": _ms("intervals at or behind an opaque graph row", "P21", frame="gaps"),
+    "units[].critical_path.by_kind": _ms(
+        "back from the op that ends the window, through the later of its last producer and its launch",
+        "P08",
+        bound="estimate",
+        frame="critical_path",
+    ),
+    "units[].critical_path.top": _ms(
+        "links of the critical path by kind, class, name, place and grade",
+        "P08",
+        bound="estimate",
+        frame="critical_path",
+    ),
+    "units[].critical_path.near": About(
+        unit="us",
+        bound="estimate",
+        formula="ops of the path: what held them longest - what would hold them next",
+        guards=["P08"],
+        frame="edges",
+    ),
     "units[].communication.union_ms": _ms("exposed + overlapped; not network time", "P05", "P06", frame="operations"),
     "units[].communication.exposed_ms": _ms(
         "communication union minus all other device ops", "P07", bound="upper", frame="operations"

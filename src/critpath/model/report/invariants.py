@@ -15,6 +15,7 @@ from critpath.model.report.absent import Absent
 from critpath.model.report.ceilings import combined_ceiling_faults, opportunity_faults
 from critpath.model.report.communication import Communication
 from critpath.model.report.compared import at_most, equal
+from critpath.model.report.critical_path import CriticalPath
 from critpath.model.report.document import Report
 from critpath.model.report.unit import Unit
 from critpath.model.report.window import Budget, Series, Window, WorkVolume
@@ -84,6 +85,8 @@ def _unit(unit: Unit) -> Iterator[str]:
                 "absent: the buckets and the residual", _bucket_sum(unit.absent),
                 "budget.compute_absent", unit.budget.compute_absent.mean_ms,
             )  # fmt: skip
+        if unit.critical_path is not None:
+            yield from (f"critical_path.{f}" for f in _path(unit.critical_path, unit.budget.iteration.mean_ms))
         if unit.communication is not None:
             yield from equal(
                 "communication.union_ms", unit.communication.union_ms,
@@ -101,6 +104,15 @@ def _unit(unit: Unit) -> Iterator[str]:
         yield from (f"absent.{fault}" for fault in _absent(unit.absent))
     if unit.communication is not None:
         yield from (f"communication.{fault}" for fault in _communication(unit.communication, unit.absent))
+
+
+def _path(path: CriticalPath, iteration_ms: float) -> Iterator[str]:
+    """Links tile the step, so every way to add them up gives it."""
+    for name in ("by_kind", "by_class", "by_place", "by_grade"):
+        told = getattr(path, name)
+        if told is not None:
+            yield from equal(name, math.fsum(told.values()), "budget.iteration", iteration_ms)
+    yield from equal("top", math.fsum(row.ms for row in path.top), "budget.iteration", iteration_ms)
 
 
 def _budget(budget: Budget) -> Iterator[str]:

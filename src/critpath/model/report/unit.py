@@ -6,6 +6,7 @@ from pydantic import Field
 
 from critpath.model.report.absent import Absent
 from critpath.model.report.communication import Communication
+from critpath.model.report.critical_path import CriticalPath
 from critpath.model.report.part import Count, FiniteStat, Ms, Part, null_means
 from critpath.model.report.window import Budget, Series, Window, WorkVolume
 from critpath.model.report.words import RankSource, UnitStatus
@@ -95,6 +96,8 @@ class Unit(Part):
     """The volume of work in them; never wall time (P01)."""
     absent: Absent | None = None
     """Why compute was absent."""
+    critical_path: CriticalPath | None = Field(default=None, json_schema_extra=null_means("the unit was not analysed"))
+    """The chain that bounds its step."""
     communication: Communication | None = None
     """Communication of all backends."""
     compute: Compute | None = None
