@@ -25,7 +25,8 @@ __all__ = ["WIDTH", "rendering", "text"]
 _BAR = 16
 _UNITS_LISTED = 16
 _LONGEST_NAME = 60
-_LONGEST_PLACE = 40
+_LONGEST_PLACE = 30
+_LONGEST_LINK = 50
 _LONGEST_PARAGRAPH = 480
 _LONGEST_DETAIL = 2 * (WIDTH - 2)
 _LONGEST_PROBLEM = 280
@@ -158,20 +159,16 @@ def _reasons(unit: Unit) -> Iterable[str]:
 
 
 def _path(unit: Unit) -> Iterable[str]:
-    """The critical path: its classes, its largest links with their place, and what is close behind."""
+    """The critical path: its largest classes and links, with their place."""
     p = unit.critical_path
     if p is None:
         return
-    yield "critical path     " + ", ".join(f"{name} {figure(ms)}" for name, ms in list(p.by_class.items())[:4])
-    for row in p.top[:3]:
+    kinds = ", ".join(f"{name} {figure(ms)}" for name, ms in list(p.by_class.items())[:2])
+    yield f"critical path     {kinds}; {len(p.near)} near misses"
+    for row in p.top[:2]:
         place = f" in {shortened(row.nvtx, _LONGEST_PLACE)}" if row.nvtx else ""
-        name = shortened(row.name or row.class_, _LONGEST_NAME)
-        yield f"  {percent(row.share)} {row.kind} {name}{place} ({row.grade})"
-    if p.near:
-        n = p.near[0]
-        what = "the launch of" if n.kind == "launch" else f"{n.class_}"
-        name = shortened(n.name, _LONGEST_NAME)
-        yield f"  within 1 %: {what} {name}, slack {figure(n.slack_us)} us, in {n.windows} windows; {len(p.near)} listed"
+        name = shortened(row.name or row.class_, _LONGEST_LINK - cell_len(place))
+        yield f"  {percent(row.share)} {row.kind} {name}{place}, {row.grade}"
 
 
 def _range(value: Stat) -> str:

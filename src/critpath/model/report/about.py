@@ -45,19 +45,13 @@ ABOUT: dict[str, About] = {
         "what launch-starved, blocking and opaque graphs leave of compute absent", "P08", "P12", frame="gaps"
     ),
     "units[].absent.opaque_graph_ms": _ms("intervals at or behind an opaque graph row", "P21", frame="gaps"),
-    "units[].critical_path.by_kind": _ms(
+    "units[].critical_path.top[].ms": _ms(
         "back from the op that ends the window, through the later of its last producer and its launch",
         "P08",
         bound="estimate",
         frame="critical_path",
     ),
-    "units[].critical_path.top": _ms(
-        "links of the critical path by kind, class, name, place and grade",
-        "P08",
-        bound="estimate",
-        frame="critical_path",
-    ),
-    "units[].critical_path.near": About(
+    "units[].critical_path.near[].slack_us": About(
         unit="us",
         bound="estimate",
         formula="ops of the path: what held them longest - what would hold them next",
