@@ -314,7 +314,8 @@ class OsRow(NamedTuple):
 class Held(NamedTuple):
     """Time in which a thread could not go on; the whole call counts, from its start to its return.
 
-    `cause` is "host-sync" for a call that waited until `awaited` had ended, "other-thread" for a hand-over.
+    `cause` is "host-sync" for a call that waited until `awaited` had ended, "other-thread" for a hand-over, which
+    `woken_by` gave at an instant [ns].
     """
 
     start_ns: int
@@ -322,6 +323,7 @@ class Held(NamedTuple):
     thread: Thread
     cause: str
     awaited: Op | None = None
+    woken_by: tuple[Thread, int] | None = None
 
 
 @dataclass(slots=True, eq=False)

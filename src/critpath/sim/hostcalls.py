@@ -112,7 +112,9 @@ def _signal(thread: HostThread, signal: p.Signal) -> None:
         host.raised[signal.flag] = host.raised.get(signal.flag, 0) + 1
     else:
         asleep_ns, sleeper.now_ns = sleeper.now_ns, thread.now_ns + host.machine.costs.signal_wake_ns
-        host.run.held.append(Held(asleep_ns, sleeper.now_ns, sleeper.thread, "other-thread"))
+        host.run.held.append(
+            Held(asleep_ns, sleeper.now_ns, sleeper.thread, "other-thread", None, (thread.thread, thread.now_ns))
+        )
         host.machine.resume(sleeper)
 
 

@@ -95,7 +95,9 @@ def _wake(waker: HostThread, sleeper: HostThread, since_ns: int, name: str) -> N
     machine = waker.host.machine
     sleeper.now_ns = waker.now_ns + machine.costs.signal_wake_ns
     sleeper.host.run.os_calls.append(OsRow(since_ns, sleeper.now_ns, name, sleeper.thread))
-    sleeper.host.run.held.append(Held(since_ns, sleeper.now_ns, sleeper.thread, "other-thread"))
+    sleeper.host.run.held.append(
+        Held(since_ns, sleeper.now_ns, sleeper.thread, "other-thread", None, (waker.thread, waker.now_ns))
+    )
     machine.resume(sleeper)
 
 
