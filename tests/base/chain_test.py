@@ -21,8 +21,13 @@ def follow(
     *,
     waits: tuple[tuple[int, int, int], ...] = (),
     begin: int | None = None,
+    in_the_way: dict[int, tuple[int, int]] | None = None,
 ) -> list[Link]:
-    """(start, end, kind, work), earliest first; all work is issued by thread 0, waits are (start, end, awaited)."""
+    """(start, end, kind, work), earliest first; all work is issued by thread 0, waits are (start, end, awaited).
+
+    `in_the_way` holds (what is inferred to have been in the way, until when).
+    """
+    ahead = in_the_way or {}
     calls = np.array(called, np.int64)
     work = Issued(
         np.array([s for s, _ in spans], np.int64),
@@ -33,7 +38,10 @@ def follow(
     )
     producers = [edges.get(i, []) for i in range(len(spans))]
     chain = Chain(
-        np.cumsum([0, *map(len, producers)]).astype(np.int64), np.array([p for ps in producers for p in ps], np.int64)
+        np.cumsum([0, *map(len, producers)]).astype(np.int64),
+        np.array([p for ps in producers for p in ps], np.int64),
+        np.array([ahead.get(i, (-1, 0))[0] for i in range(len(spans))], np.int64),
+        np.array([ahead.get(i, (-1, 0))[1] for i in range(len(spans))], np.int64),
     )
     columns = np.array(waits, np.int64).reshape(-1, 3)
     held = Waits(np.array([0, len(waits)], np.int64), columns[:, 0], columns[:, 1], columns[:, 2])
@@ -80,6 +88,17 @@ def test_a_wait_whose_work_is_unknown_is_told_and_the_thread_followed() -> None:
     assert found == [(0, 3, HOST, 0), (3, 6, WAIT, -1), (6, 8, HOST, 0), (8, 10, LAUNCH, 0), (10, 12, RAN, 0)]
 
 
+def test_what_was_in_the_way_holds_where_it_was_later_than_producer_and_launch() -> None:
+    # 0   [0 ─ 4)
+    # 1   [1 ────── 8)              in the way of 2 until it ended
+    # 2                [9 ─ 12)
+    spans, called, edges = [(0, 4), (1, 8), (9, 12)], [-5, -5, -3], {2: [0]}
+    found = follow(spans, called, edges, 1, 12, in_the_way={2: (1, 8)})
+    assert found == [(1, 8, RAN, 1), (8, 9, GAP, 2), (9, 12, RAN, 2)]
+    early = follow(spans, called, edges, 1, 12, in_the_way={2: (1, 3)})
+    assert early == [(1, 4, RAN, 0), (4, 9, GAP, 2), (9, 12, RAN, 2)]
+
+
 def test_work_without_a_call_is_held_by_its_producer_and_without_one_unknown() -> None:
     found = follow([(2, 4), (9, 12)], [NEVER, NEVER], {1: [0]}, 0, 12)
     assert found == [(0, 2, UNKNOWN, 0), (2, 4, RAN, 0), (4, 9, GAP, 1), (9, 12, RAN, 1)]
@@ -112,4 +131,5 @@ def test_links_tile_any_span(seed: int) -> None:
         (int(b), int(b + d), int(w))
         for b, d, w in zip(began, random.integers(0, 50, 15), random.integers(-1, n, 15), strict=True)
     )
-    follow(spans, called, edges, 100, 450, waits=waits, begin=int(random.integers(n)))
+    ahead = {i: (int(random.integers(n)), int(random.integers(0, 500))) for i in range(0, n, 3)}
+    follow(spans, called, edges, 100, 450, waits=waits, begin=int(random.integers(n)), in_the_way=ahead)

@@ -15,11 +15,27 @@ from critpath.base.intervals import I64
 from critpath.base.jit import compiled
 from critpath.base.walk import NEVER
 
-__all__ = ["GAP", "HOST", "LAUNCH", "RAN", "UNKNOWN", "WAIT", "Chain", "Issued", "Links", "Waits", "follow_back"]
+__all__ = [
+    "GAP",
+    "HOST",
+    "INFERRED",
+    "LAUNCH",
+    "RAN",
+    "UNKNOWN",
+    "WAIT",
+    "Chain",
+    "Issued",
+    "Links",
+    "Waits",
+    "follow_back",
+]
 
 RAN, GAP, LAUNCH, HOST, WAIT, UNKNOWN = range(6)
 """What a link is: work ran; it waited behind its producer; it was being issued; the thread that issues it worked; that
 thread waited for work that had ended; nothing is known."""
+
+INFERRED = -2
+"""`Links.edge` where work was held by what is inferred to have been in its way."""
 
 _CLOCK_NS = 1_000
 """How much later than a wait its work may seem to end: threads and work have clocks of their own."""
@@ -47,10 +63,17 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """What holds work: edges of work w are rows [first[w], first[w + 1]) of `producer`."""
+    """What holds work: edges of work w are rows [first[w], first[w + 1]) of `producer`.
+
+    Attributes:
+        ahead: what is inferred to have been in the way of each piece of work, -1 without such; shape (n,).
+        freed_ns: when that left the way.
+    """
 
     first: I64
     producer: I64
+    ahead: I64
+    freed_ns: I64
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +99,8 @@ class Links:
         chain: which chain the link is of.
         kind: `RAN`, `GAP`, `LAUNCH`, `HOST`, `WAIT` or `UNKNOWN`.
         work: the work that ran, waited, was issued, was to be issued or had been awaited; -1 without one.
-        edge: row of `Chain.producer` that led to the work that ran, or that held the one that waited; -1 without one.
+        edge: row of `Chain.producer` that led to the work that ran, or that held the one that waited; -1 without one,
+            `INFERRED` for what was in the way.
         wait: row of `Waits` of a wait, -1 for others.
     """
 
@@ -92,8 +116,8 @@ class Links:
 def follow_back(work: Issued, chain: Chain, waits: Waits, from_work: I64, spans: tuple[I64, I64]) -> Links:
     """What bounds each span [floor, ceiling), from the given work back.
 
-    At each piece of work the later of two decides: the end of its last producer, or its own issue. Ties are the
-    producer's, the first edge first.
+    At each piece of work the later of two decides: the end of its last producer, or its own issue; what is inferred
+    to have been in its way decides where it was so later than both. Ties are the producer's, the first edge first.
 
     Args:
         work: all work.
@@ -110,6 +134,8 @@ def follow_back(work: Issued, chain: Chain, waits: Waits, from_work: I64, spans:
         work.thread,
         chain.first,
         chain.producer,
+        chain.ahead,
+        chain.freed_ns,
         waits.first,
         waits.start_ns,
         waits.end_ns,
@@ -129,6 +155,8 @@ def _follow(  # noqa: PLR0912, PLR0913, PLR0915, PLR0917  (one loop over arrays:
     thread: I64,
     first: I64,
     producer: I64,
+    ahead: I64,
+    freed_ns: I64,
     wait_first: I64,
     wait_start: I64,
     wait_end: I64,
@@ -165,6 +193,14 @@ def _follow(  # noqa: PLR0912, PLR0913, PLR0915, PLR0917  (one loop over arrays:
                 break
             edge = _last_edge(first, producer, end_ns, x)
             done = end_ns[producer[edge]] if edge >= 0 else NEVER
+            if ahead[x] >= 0 and freed_ns[x] > max(done, ready_ns[x]) and freed_ns[x] <= start_ns[x]:
+                free = max(min(freed_ns[x], at), floor)
+                if at > free:
+                    rows[used] = (chain, free, at, GAP, x, INFERRED, -1)
+                    used += 1
+                    at = free
+                x, via = ahead[x], INFERRED
+                continue
             if edge >= 0 and done >= ready_ns[x]:
                 free = max(min(done, at), floor)
                 if at > free:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from critpath.base.chain import GAP, HOST, LAUNCH, RAN, UNKNOWN, WAIT, Chain, Issued, Links, Waits, follow_back
+from critpath.base.chain import INFERRED as IN_THE_WAY
 from critpath.base.intervals import I64
 from critpath.base.walk import NEVER
 from critpath.model.identity import NULL
@@ -23,6 +24,7 @@ from critpath.rank.host_causes import api_name, host_causes
 from critpath.rank.latencies import Latencies
 from critpath.rank.parts import Parts
 from critpath.rank.process_ops import ProcessOps
+from critpath.rank.queue_heads import heads
 from critpath.rank.windows import Windows
 
 __all__ = ["LINK_KINDS", "CriticalPath", "Places", "critical_path"]
@@ -133,14 +135,15 @@ def critical_path(facts: ProcessFacts, device: int, windows: Windows, measured: 
         facts.waits.end_ns,
         facts.waits.awaited,
     )
+    ahead, freed_ns = _in_the_way(facts, measured)
     links = follow_back(
         work,
-        Chain(order.first, order.producer),
+        Chain(order.first, order.producer, ahead, freed_ns),
         waits,
         last_ops(ops, device, windows),
         (windows.starts_ns, windows.ends_ns),
     )
-    return _told(facts, measured, links)
+    return _told(facts, measured, links, ahead)
 
 
 def last_ops(ops: ProcessOps, device: int, windows: Windows) -> I64:
@@ -165,6 +168,28 @@ def last_ops(ops: ProcessOps, device: int, windows: Windows) -> I64:
     return np.where(begins, compute[next_step], found)
 
 
+def _in_the_way(facts: ProcessFacts, measured: Latencies) -> tuple[I64, I64]:
+    """(the op inferred to have been in the way of each, -1 without one; until when it was [ns]).
+
+    With one hardware queue that is the kernel issued before it, until that began. Else it is the copy of the same
+    direction and device that ended right before a copy began: one engine serves a direction.
+    """
+    ops = facts.ops
+    if facts.one_queue:
+        ahead = heads(ops)
+        return ahead, ops.start_ns[np.maximum(ahead, 0)] if len(ops) else ahead
+    ahead = np.full(len(ops), -1, np.int64)
+    for label in ("copy_h2d", "copy_d2h"):
+        copies = np.flatnonzero(ops.class_index == ops.class_of(label))
+        copies = copies[np.lexsort((ops.end_ns[copies], ops.start_ns[copies], ops.device[copies]))]
+        before, after = copies[:-1], copies[1:]
+        pause = ops.start_ns[after] - ops.end_ns[before]
+        usual = measured.usual_gap_ns(ops, after, before)
+        follows = (ops.device[before] == ops.device[after]) & (pause >= 0) & (pause <= usual)
+        ahead[after[follows]] = before[follows]
+    return ahead, ops.end_ns[np.maximum(ahead, 0)] if len(ops) else ahead
+
+
 @dataclass(slots=True)
 class _Words:
     """Distinct words, numbered as they come."""
@@ -175,10 +200,10 @@ class _Words:
         return np.array([self.code.setdefault(word, len(self.code)) for word in spelled], np.int64)
 
 
-def _told(facts: ProcessFacts, measured: Latencies, links: Links) -> CriticalPath:
+def _told(facts: ProcessFacts, measured: Latencies, links: Links, ahead: I64) -> CriticalPath:
     """Links in words, split where a usual latency ends and where the host's cause changes."""
     classes, names = _Words({}), _Words({})
-    row, start, end, beyond = _split(links, _usual_end_ns(facts, measured, links))
+    row, start, end, beyond = _split(links, _usual_end_ns(facts, measured, links, ahead))
     host = links.kind[row] == HOST
     causes = host_causes(
         facts,
@@ -225,13 +250,15 @@ def _told(facts: ProcessFacts, measured: Latencies, links: Links) -> CriticalPat
     )
 
 
-def _usual_end_ns(facts: ProcessFacts, measured: Latencies, links: Links) -> I64:
+def _usual_end_ns(facts: ProcessFacts, measured: Latencies, links: Links, ahead: I64) -> I64:
     """Until when a gap or a launch is no longer than usual [ns]; the link's end for others."""
     ops, until = facts.ops, links.end_ns.copy()
     at = np.maximum(links.work, 0)
     gap = links.kind == GAP
     if gap.any():
-        producer = facts.known.order.producer[links.edge[gap]]
+        edge, inferred = links.edge[gap], ahead[at[gap]]
+        edges_of = facts.known.order.producer
+        producer = np.where(edge >= 0, edges_of[np.maximum(edge, 0)], inferred) if edges_of.size else inferred
         until[gap] = links.start_ns[gap] + measured.usual_gap_ns(ops, at[gap], producer)
     launch = links.kind == LAUNCH
     if launch.any():
@@ -297,6 +324,7 @@ def _grade_of_links(facts: ProcessFacts, links: Links, row: I64, beyond: npt.NDA
     led = edge >= 0
     if led.any():
         grade[led] = edges(facts).grade[edge[led]]
+    grade[edge == IN_THE_WAY] = INFERRED
     grade[kind == UNKNOWN] = UNRESOLVED
     stalled = beyond & (op >= 0)
     if stalled.any():
