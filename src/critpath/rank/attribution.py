@@ -78,6 +78,7 @@ class ProcessFacts:
 
     Attributes:
         one_queue: whether all streams share one hardware queue, as the captured environment says.
+        batched: whether the driver hands launches over in batches, so that when an op was issued is not known.
         host: what else was recorded of its threads.
         unseen_graphs_ns: when calls began that launched a graph which left no device row.
     """
@@ -86,6 +87,7 @@ class ProcessFacts:
     known: Dependencies
     waits: HostWaits
     one_queue: bool = False
+    batched: bool = False
     host: HostRows = field(default_factory=HostRows)
     unseen_graphs_ns: I64 = field(default_factory=lambda: np.empty(0, np.int64))
 

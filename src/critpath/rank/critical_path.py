@@ -15,14 +15,14 @@ import polars as pl
 
 from critpath.base.chain import GAP, HOST, LAUNCH, RAN, UNKNOWN, WAIT, Chain, Issued, Links, Waits, follow_back
 from critpath.base.chain import INFERRED as IN_THE_WAY
-from critpath.base.intervals import I64
+from critpath.base.intervals import I64, Intervals
 from critpath.base.walk import NEVER
 from critpath.model.identity import NULL
 from critpath.rank.attribution import ProcessFacts
 from critpath.rank.edges import GRADES, edges, words
 from critpath.rank.host_causes import api_name, host_causes
 from critpath.rank.latencies import Latencies
-from critpath.rank.parts import Parts
+from critpath.rank.parts import Parts, joined
 from critpath.rank.process_ops import ProcessOps
 from critpath.rank.queue_heads import heads
 from critpath.rank.windows import Windows
@@ -33,10 +33,12 @@ LINK_KINDS = ("op", "gap", "launch", "host", "wait", "unknown")
 """What a link is, by code: an op ran; it waited behind its producer; its launch was under way; the launching thread
 worked; the thread woke from a wait; the capture doesn't tell."""
 
-LATENCY, STALL = "latency", "stall"
-"""Classes of a gap or launch: up to what is usual, and beyond it."""
+LATENCY, STALL, MIGRATION = "latency", "stall", "uvm"
+"""Classes of a gap or launch: up to what is usual, beyond it, and while managed memory was moved."""
 
-RECORDED, INFERRED, UNRESOLVED = (GRADES.index(g) for g in ("recorded", "inferred", "unresolved"))
+USUAL, BEYOND, MIGRATING = range(3)
+
+RECORDED, INFERRED, ASSUMED, UNRESOLVED = (GRADES.index(g) for g in ("recorded", "inferred", "assumed", "unresolved"))
 
 _BETWEEN_CALLS = ("cpu", "unknown", "other-thread", "unscheduled")
 """Host causes that are read off the absence of calls, or off an OS call that only may have waited."""
@@ -143,7 +145,8 @@ def critical_path(facts: ProcessFacts, device: int, windows: Windows, measured: 
         last_ops(ops, device, windows),
         (windows.starts_ns, windows.ends_ns),
     )
-    return _told(facts, measured, links, ahead)
+    usual = _usual_end_ns(facts, measured, links, ahead)
+    return _told(facts, links, _split(links, usual, ops.migrations.get(device, Intervals.empty())))
 
 
 def last_ops(ops: ProcessOps, device: int, windows: Windows) -> I64:
@@ -200,34 +203,21 @@ class _Words:
         return np.array([self.code.setdefault(word, len(self.code)) for word in spelled], np.int64)
 
 
-def _told(facts: ProcessFacts, measured: Latencies, links: Links, ahead: I64) -> CriticalPath:
-    """Links in words, split where a usual latency ends and where the host's cause changes."""
+def _told(facts: ProcessFacts, links: Links, pieces: Parts) -> CriticalPath:
+    """Pieces of links in words, split further where the host's cause changes."""
     classes, names = _Words({}), _Words({})
-    row, start, end, beyond = _split(links, _usual_end_ns(facts, measured, links, ahead))
-    host = links.kind[row] == HOST
-    causes = host_causes(
-        facts,
-        Parts(
-            row[host],
-            start[host],
-            end[host],
-            np.zeros(int(host.sum()), np.int64),
-            np.full(int(host.sum()), -1, np.int64),
-            links.work[row[host]],
-        ),
-    )
-    row = np.concatenate([row[~host], causes.parts.gap])
-    start = np.concatenate([start[~host], causes.parts.start_ns])
-    end = np.concatenate([end[~host], causes.parts.end_ns])
-    beyond = np.concatenate([beyond[~host], np.zeros(len(causes.parts), np.bool_)])
-    cause = np.concatenate([np.full(int((~host).sum()), -1, np.int64), causes.parts.label])
-    order = np.lexsort((start, links.chain[row]))
-    row, beyond, cause = row[order], beyond[order], cause[order]
+    host = links.kind[pieces.gap] == HOST
+    others, causes = pieces.where(~host), host_causes(facts, pieces.where(host))
+    cause = np.concatenate([np.full(len(others), -1, np.int64), causes.parts.label])
+    pieces = joined(others, causes.parts)
+    order = np.lexsort((pieces.start_ns, links.chain[pieces.gap]))
+    row, cause = pieces.gap[order], cause[order]
+    state = np.where(cause < 0, pieces.label[order], USUAL)
     kind, op = links.kind[row], links.work[row]
 
-    class_index = _class_of_links(facts, links.wait[row], (kind, op, beyond), classes)
+    class_index = _class_of_links(facts, links.wait[row], (kind, op, state), classes)
     name = _name_of_links(facts, links.wait[row], (kind, op), names)
-    grade = _grade_of_links(facts, links, row, beyond)
+    grade = _grade_of_links(facts, links, row, state)
     if causes.causes:
         told = cause >= 0
         by_cause = classes.of([c.cause for c in causes.causes])
@@ -237,8 +227,8 @@ def _told(facts: ProcessFacts, measured: Latencies, links: Links, ahead: I64) ->
         grade[told] = sure[cause[told]]
     return CriticalPath(
         window=links.chain[row],
-        start_ns=start[order],
-        end_ns=end[order],
+        start_ns=pieces.start_ns[order],
+        end_ns=pieces.end_ns[order],
         kind=kind,
         class_index=class_index,
         classes=tuple(classes.code),
@@ -269,23 +259,29 @@ def _usual_end_ns(facts: ProcessFacts, measured: Latencies, links: Links, ahead:
     return np.minimum(until, links.end_ns)
 
 
-def _split(links: Links, until_ns: I64) -> tuple[I64, I64, I64, npt.NDArray[np.bool_]]:
-    """(row of `links`, start, end, whether it lies beyond what is usual) of links, cut in two where long."""
+def _split(links: Links, until_ns: I64, migrations: Intervals) -> Parts:
+    """Links cut where they last longer than usual and where memory moved; `gap` is the link, `label` which it is."""
     long = np.flatnonzero(until_ns < links.end_ns)
     row = np.concatenate([np.arange(links.kind.size), long])
     start = np.concatenate([links.start_ns, until_ns[long]])
     end = np.concatenate([until_ns, links.end_ns[long]])
     beyond = np.arange(row.size) >= links.kind.size
-    solid = end > start
-    return row[solid], start[solid], end[solid], beyond[solid]
+    label = np.where(beyond, BEYOND, USUAL).astype(np.int64)
+    pieces = Parts.of(row, start, end, (0, label), links.work[row])
+    stalled = (links.kind[pieces.gap] == GAP) & (pieces.label == BEYOND)
+    moving, rest = pieces.where(stalled).split(migrations, MIGRATING)
+    return joined(pieces.where(~stalled), moving, rest)
 
 
-def _class_of_links(facts: ProcessFacts, wait: I64, what: tuple[I64, I64, npt.NDArray[np.bool_]], known: _Words) -> I64:
-    kind, op, beyond = what
-    usual, stall, unknown, sync, poll = known.of([LATENCY, STALL, "unknown", "host-sync", "poll"]).tolist()
+def _class_of_links(facts: ProcessFacts, wait: I64, what: tuple[I64, I64, I64], known: _Words) -> I64:
+    kind, op, state = what
+    usual, stall, moving, unknown, sync, poll = known.of(
+        [LATENCY, STALL, MIGRATION, "unknown", "host-sync", "poll"]
+    ).tolist()
     code = np.full(kind.size, unknown, np.int64)
     code[(kind == GAP) | (kind == LAUNCH)] = usual
-    code[beyond] = stall
+    code[state == BEYOND] = stall
+    code[state == MIGRATING] = moving
     ran = kind == RAN
     if ran.any():
         code[ran] = known.of(list(facts.ops.classes))[facts.ops.class_index[op[ran]]]
@@ -318,7 +314,7 @@ def _name_of_links(facts: ProcessFacts, wait: I64, what: tuple[I64, I64], known:
     return code
 
 
-def _grade_of_links(facts: ProcessFacts, links: Links, row: I64, beyond: npt.NDArray[np.bool_]) -> I64:
+def _grade_of_links(facts: ProcessFacts, links: Links, row: I64, state: I64) -> I64:
     kind, op, edge, wait = links.kind[row], links.work[row], links.edge[row], links.wait[row]
     grade = np.full(row.size, RECORDED, np.int64)
     led = edge >= 0
@@ -326,7 +322,11 @@ def _grade_of_links(facts: ProcessFacts, links: Links, row: I64, beyond: npt.NDA
         grade[led] = edges(facts).grade[edge[led]]
     grade[edge == IN_THE_WAY] = INFERRED
     grade[kind == UNKNOWN] = UNRESOLVED
-    stalled = beyond & (op >= 0)
+    grade[state == MIGRATING] = INFERRED
+    if facts.batched:
+        # When an op was handed over is unknown, and so whether its producer or its launch came last.
+        grade = np.maximum(grade, ASSUMED)
+    stalled = (state == BEYOND) & (op >= 0)
     if stalled.any():
         grade[stalled] = np.where(facts.known.order.unknown[op[stalled]], UNRESOLVED, grade[stalled])
     woke = kind == WAIT

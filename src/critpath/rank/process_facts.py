@@ -34,4 +34,12 @@ def process_facts(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessFact
         calls.where(calls.process == process),
         switches.where(switches.process == process),
     )
-    return ProcessFacts(ops, known, waits, one_queue, host, np.concatenate([np.empty(0, np.int64), *unseen]))
+    return ProcessFacts(
+        ops,
+        known,
+        waits,
+        one_queue,
+        trace.source.batches_launches,
+        host,
+        np.concatenate([np.empty(0, np.int64), *unseen]),
+    )

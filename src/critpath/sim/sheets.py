@@ -53,6 +53,8 @@ class Capture:
     recording: Recording = field(default_factory=Recording)
     members: Mapping[tuple[int, int, str], int] = field(default_factory=dict)
     """Rank within a communicator, by the run's `id`, device and the communicator's name."""
+    batched: bool = False
+    """Whether the driver hands launches over in batches, as that of WSL."""
     clock: Clock = field(init=False)
 
     def __post_init__(self) -> None:

@@ -94,6 +94,8 @@ def _system(capture: Capture) -> Sheet:
         ("LinuxParanoidLevel", 919, "2"),
     )
     rows: list[Row] = [(name, number, value) for name, number, value in facts]
+    if capture.batched:
+        rows.append(("SoftwareReleaseVersion", 618, "6.6.87.2-microsoft-standard-WSL2"))
     constants: dict[str, Value] = {"globalVid": GLOBAL_VID, "devStateName": "Local (CLI)"}
     return Sheet("TARGET_INFO_SYSTEM_ENV", ("name", "nameEnum", "value"), rows, constants)
 

@@ -38,7 +38,16 @@ def write_exports(
     members = memberships(execution) if job.recording.nccl_payload is not NcclPayload.NONE else {}
     for report in job.reports:
         runs = [run for run in execution.runs if run.report is report]
-        capture = Capture(runs, generation, Strings(), job.graph_trace, event_sync_ids, job.recording, members)
+        capture = Capture(
+            runs,
+            generation,
+            Strings(),
+            job.graph_trace,
+            event_sync_ids,
+            job.recording,
+            members,
+            batched=bool(job.mechanisms.batch),
+        )
         path = out / f"{report.name}.sqlite"
         _write(path, capture, job.spoils)
         paths.append(path)
