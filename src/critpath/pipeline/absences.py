@@ -32,6 +32,7 @@ from critpath.pipeline.options import Options
 from critpath.pipeline.summaries import UnitSummary
 from critpath.rank.absence import Absence, absence, clipped
 from critpath.rank.attribution import ProcessFacts, Surroundings
+from critpath.rank.contention import contention
 from critpath.rank.edges import edges
 from critpath.rank.gap_frame import gap_frame
 from critpath.rank.parts import BLOCKING, BUCKETS, LAUNCH_STARVED, OPAQUE_GRAPH, STALLED
@@ -73,7 +74,10 @@ def with_absences(trace: Trace, units: tuple[UnitSummary, ...], options: Options
                 "gaps": gap_frame(facts[process].ops, divided, clipped(divided.parts, unit.summary.windows)),
                 "edges": edges(facts[process]).frame(facts[process], unit.key.device),
             }
-        done.append(replace(unit, absence=told, frames=frames))
+        beside = contention(
+            facts[process].ops, unit.key.device, unit.summary.windows, around.others.union(around.migrations)
+        )
+        done.append(replace(unit, absence=told, contention=beside, frames=frames))
     return tuple(done)
 
 

@@ -13,6 +13,7 @@ from critpath.model.identity import UnitKey
 from critpath.model.trace import Gpu, Source
 from critpath.rank.absence import Absence
 from critpath.rank.capture import CaptureQuality
+from critpath.rank.contention import Contentions
 from critpath.rank.process_rows import ProcessRows
 from critpath.rank.summary import RankSummary
 
@@ -47,6 +48,7 @@ class UnitSummary:
         ranges: some texts of its process' NVTX ranges, most frequent first, where no declared step was found.
         part, host: as the user says.
         absence: why compute was absent in its windows.
+        contention: its kernels alone and beside communication or copies.
         frames: its rows of the frames that were asked for, by frame, without the unit's id.
     """
 
@@ -65,6 +67,7 @@ class UnitSummary:
     part: str | None = None
     host: str | None = None
     absence: Absence | None = None
+    contention: Contentions | None = None
     frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 

@@ -40,6 +40,7 @@ from critpath.model.report.communication import (
     Contention,
     DimensionTime,
     NcclOnly,
+    OverlapCost,
 )
 from critpath.model.report.document import SCHEMA, Report, load_report
 from critpath.model.report.inputs import Input, RuleFile, TaxonomyUsed, Tool, Workload
@@ -127,6 +128,7 @@ __all__ = [
     "OffsetSensitivity",
     "Opportunity",
     "Overhead",
+    "OverlapCost",
     "Part",
     "Partial",
     "Perturbation",
