@@ -32,6 +32,7 @@ from critpath.pipeline.options import Options
 from critpath.pipeline.summaries import UnitSummary
 from critpath.rank.absence import Absence, absence, clipped
 from critpath.rank.attribution import ProcessFacts, Surroundings
+from critpath.rank.contention import contention
 from critpath.rank.critical_path import critical_path
 from critpath.rank.edges import edges
 from critpath.rank.gap_frame import gap_frame
@@ -79,7 +80,10 @@ def with_absences(trace: Trace, units: tuple[UnitSummary, ...], options: Options
                 "critical_path": path.frame(places),
             }
         totals = path_totals(facts[process], path, unit.summary.windows, told.measured, places)
-        done.append(replace(unit, absence=told, path=totals, frames=frames))
+        beside = contention(
+            facts[process].ops, unit.key.device, unit.summary.windows, around.others.union(around.migrations)
+        )
+        done.append(replace(unit, absence=told, path=totals, contention=beside, frames=frames))
     return tuple(done)
 
 

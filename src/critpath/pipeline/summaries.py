@@ -13,6 +13,7 @@ from critpath.model.identity import UnitKey
 from critpath.model.trace import Gpu, Source
 from critpath.rank.absence import Absence
 from critpath.rank.capture import CaptureQuality
+from critpath.rank.contention import Contentions
 from critpath.rank.path_totals import PathTotals
 from critpath.rank.process_rows import ProcessRows
 from critpath.rank.summary import RankSummary
@@ -49,6 +50,7 @@ class UnitSummary:
         part, host: as the user says.
         absence: why compute was absent in its windows.
         path: the critical paths of its windows, added up.
+        contention: its kernels alone and beside communication or copies.
         frames: its rows of the frames that were asked for, by frame, without the unit's id.
     """
 
@@ -68,6 +70,7 @@ class UnitSummary:
     host: str | None = None
     absence: Absence | None = None
     path: PathTotals | None = None
+    contention: Contentions | None = None
     frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 

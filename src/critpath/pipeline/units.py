@@ -38,6 +38,7 @@ from critpath.model.report import (
 from critpath.model.report.words import Backend
 from critpath.model.values import NS_PER_MS, Stat, percent
 from critpath.pipeline.absences import report_absent
+from critpath.pipeline.contention import report_contention, report_overlap_cost
 from critpath.pipeline.critical_paths import report_critical_path
 from critpath.pipeline.summaries import InputSummary, UnitSummary
 from critpath.rank.absence import Absence
@@ -95,7 +96,7 @@ def report_unit(unit: UnitSummary, source: InputSummary, ids: dict[UnitKey, str]
         ),
         absent=_absent(unit, found, source),
         critical_path=None if unit.path is None else report_critical_path(unit.path, n),
-        communication=_communication(found, unit.absence, n),
+        communication=_communication(found, unit, n),
         compute=_compute(found, n),
         transfers=_transfers(found, unit),
         graphs=_graphs(found, source),
@@ -203,8 +204,8 @@ def _absence_series(told: Absence | None) -> dict[str, list[float]]:
     return {name: _series(told.by_window[code]) for name, code in codes.items()}
 
 
-def _communication(found: RankSummary, told: Absence | None, n: int) -> Communication:
-    c = found.communication
+def _communication(found: RankSummary, unit: UnitSummary, n: int) -> Communication:
+    c, told = found.communication, unit.absence
     blocking_ns = sum(ns for label, ns in told.by_class.items() if label in get_args(Backend)) if told else None
     return Communication(
         backends=[
@@ -222,6 +223,8 @@ def _communication(found: RankSummary, told: Absence | None, n: int) -> Communic
             [Collectives(type=kind, count=count) for kind, count in c.collectives],
             lambda rows: Collectives(type=REST, count=sum(r.count for r in rows)),
         ),
+        contention=report_contention(unit.contention, n),
+        overlap_cost=report_overlap_cost(unit.contention, n),
     )
 
 

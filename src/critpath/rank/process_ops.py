@@ -58,6 +58,7 @@ class ProcessOps:
         graph_node: whether it ran inside a graph that was traced by node.
         first_node: the first op to start of the launch that a graph node belongs to; the op itself for others.
         name: string id of a kernel's name, NULL for others.
+        grid, block: blocks in a kernel's grid and threads a block; NULL for others, and where the export doesn't tell.
         copy_group: entry of `copy_groups`, -1 for what is no copy.
         copy_groups: the groups of copies that are listed together.
         migrations: when unified-memory migrations ran, by device.
@@ -82,6 +83,8 @@ class ProcessOps:
     graph_node: npt.NDArray[np.bool_]
     first_node: I64
     name: I64
+    grid: I64
+    block: I64
     copy_group: I64
     copy_groups: tuple[CopyGroup, ...]
     migrations: dict[int, Intervals]
@@ -176,6 +179,8 @@ def process_ops(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessOps:
         graph_node=nodes,
         first_node=_first_nodes(nodes, correlation, start[order]),
         name=only(kernels.name, 0)[order],
+        grid=only(kernels.grid, 0)[order],
+        block=only(kernels.block, 0)[order],
         copy_group=np.maximum(only(of_copy, 1), -1)[order],
         copy_groups=groups,
         migrations=migrations,

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from critpath.model.report import Report, Unit
 from critpath.model.values import Stat, figure, percent
+from critpath.render.overlap import overlap_lines
 from critpath.render.plain import WIDTH, plain
 from critpath.render.problems import capture_problems
 from critpath.render.words import bar, count, shortened, size
@@ -193,6 +194,7 @@ def _details(unit: Unit) -> Iterable[str]:
         yield f"communication     union {figure(c.union_ms)}, {told}"
         for row in c.backends[:4]:
             yield f"  {row.backend} {row.component}: {figure(row.union_ms)} in {count(row.count)} ops"
+    yield from overlap_lines(unit)
     g = unit.graphs
     if g is not None and g.launches:
         yield (

@@ -40,6 +40,7 @@ from critpath.model.report.communication import (
     Contention,
     DimensionTime,
     NcclOnly,
+    OverlapCost,
 )
 from critpath.model.report.critical_path import CriticalPath, NearCritical, PathPart
 from critpath.model.report.document import SCHEMA, Report, load_report
@@ -130,6 +131,7 @@ __all__ = [
     "OffsetSensitivity",
     "Opportunity",
     "Overhead",
+    "OverlapCost",
     "Part",
     "Partial",
     "PathPart",

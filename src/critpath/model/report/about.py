@@ -78,6 +78,12 @@ ABOUT: dict[str, About] = {
     "units[].communication.jitter_wait_ms": _ms(
         "own duration - transfer proxy", "P06", "P23", bound="lower", frame="collectives"
     ),
+    "units[].communication.contention[].cost_ms": _ms(
+        "(median overlapped - median alone) * overlapped executions / windows", "P06", bound="estimate"
+    ),
+    "units[].communication.overlap_cost[].net_ms": _ms(
+        "overlap of the executions compared - their cost", "P06", "P07", bound="upper"
+    ),
     "units[].graphs.opaque_ms": _ms("union of the rows of graphs traced as one row", "P21", frame="operations"),
     "capture.profiler_overhead_recorded_ms": _ms(
         "union of the profiler's own overhead rows inside the windows; no slowdown", "P25", bound="lower"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydantic import Field
 
 from critpath.model.report.part import Bytes, Count, Ms, Part, Percent, Us, null_means
-from critpath.model.report.words import Backend, Component
+from critpath.model.report.words import Backend, Component, OverlapBy, OverlapPhase, SlowdownOutcome
 
-__all__ = ["BackendTime", "Collectives", "Communication", "Contention", "DimensionTime", "NcclOnly"]
+__all__ = ["BackendTime", "Collectives", "Communication", "Contention", "DimensionTime", "NcclOnly", "OverlapCost"]
 
 
 class BackendTime(Part):
@@ -61,16 +61,78 @@ class DimensionTime(Part):
 
 
 class Contention(Part):
-    """One kernel and grid, alone and under communication: overlap isn't free."""
+    """One kernel and launch shape, alone and beside communication or copies: overlap isn't free.
+
+    It says that executions took longer at the same time as others, never that those were the reason.
+    """
 
     kernel: str
     """Name of the kernel, or `rest`."""
+    by: OverlapBy | None = Field(default=None, json_schema_extra=null_means("the row stands for both"))
+    """What ran beside it."""
+    grid: int | None = Field(default=None, json_schema_extra=null_means("the row stands for several"))
+    """Blocks in its grid."""
+    block: int | None = Field(default=None, json_schema_extra=null_means("the row stands for several"))
+    """Threads a block."""
     alone_us: Us
-    """Its median duration without communication beside it."""
+    """Its median duration with nothing else on the device; of `rest` the mean of medians, by overlapped executions."""
     overlapped_us: Us
-    """Its median duration with communication beside it."""
+    """Its median duration with communication, or copies, beside nine tenths of it or more; of `rest` as above."""
     n: tuple[Count, Count]
-    """Executions alone and overlapped."""
+    """Executions the medians are of, alone and overlapped; the first step's, and each kernel's first, are left out."""
+    slowdown_percent: Percent | None = Field(default=None, json_schema_extra=null_means("the row stands for several"))
+    """Overlapped over alone, less 100 %."""
+    slowdown_low_percent: Percent | None = Field(
+        default=None, json_schema_extra=null_means("the row stands for several")
+    )
+    """Lower end of its 95 % interval, which assumes nothing of the durations but that executions are independent."""
+    slowdown_high_percent: Percent | None = Field(
+        default=None, json_schema_extra=null_means("the row stands for several")
+    )
+    """Upper end of that interval."""
+    outcome: SlowdownOutcome | None = Field(default=None, json_schema_extra=null_means("the row stands for several"))
+    """What the interval shows: `not_shown` where it holds 0."""
+    phase: OverlapPhase | None = Field(default=None, json_schema_extra=null_means("the row stands for several"))
+    """Whether executions alone and overlapped take turns in time. Where they lie apart, another phase of the step or a
+    clock that settles explains a difference as well as overlap does."""
+    cost_ms: Ms
+    """Difference of the medians times the overlapped executions of an iteration; negative where they took less."""
+    partly: Count
+    """Executions that communication, or copies, covered in part: in no figure."""
+    mixed: Count
+    """Executions that communication and copies overlapped: in no figure."""
+    beside_others: Count
+    """Executions beside other compute, memsets, opaque graphs, migrations or other processes: in no figure."""
+
+
+class OverlapCost(Part):
+    """What overlap with compute hid, and what it cost, of those executions that could be compared.
+
+    Whether what ran beside took longer too isn't known: the net is an upper bound of what overlap won.
+    """
+
+    by: OverlapBy
+    """What ran beside compute."""
+    overlap_ms: Ms
+    """Time in which compute and communication, or copies, both ran."""
+    measured_ms: Ms
+    """Its part in overlapped executions of kernels that also ran alone often enough."""
+    cost_ms: Ms
+    """How much longer those executions took: the sum over all kernels compared, shown slower or not."""
+    net_ms: Ms
+    """Measured minus cost; negative where overlap cost more than it hid. An upper bound of what it won."""
+    alone: Count
+    """Compute kernels with nothing else on the device."""
+    overlapped: Count
+    """Compute kernels covered for nine tenths or more."""
+    partly: Count
+    """Compute kernels covered for less."""
+    mixed: Count
+    """Compute kernels that communication and copies overlapped."""
+    beside_others: Count
+    """Compute kernels beside other compute, memsets, opaque graphs, migrations or other processes."""
+    unknown_shape: Count
+    """Those of all these whose launch shape isn't told: compared with nothing."""
 
 
 class Communication(Part):
@@ -108,4 +170,6 @@ class Communication(Part):
     jitter_wait_ms: Ms | None = None
     """Own time of matched collectives minus the transfer proxy: arrival wait."""
     contention: list[Contention] = Field(default_factory=list)
-    """Kernels that run longer under communication, largest effect first."""
+    """Kernels that ran alone and beside communication or copies often enough to compare, largest cost first."""
+    overlap_cost: list[OverlapCost] = Field(default_factory=list)
+    """What overlap hid and what it cost, by what ran beside compute."""

@@ -252,6 +252,12 @@ def _communication(comm: Communication, absent: Absent | None) -> Iterator[str]:
     if absent is not None and absent.blocking is not None and comm.blocking_ms is not None:
         owned = math.fsum(ms for name, ms in absent.blocking.by_class.items() if _is_backend(name))
         yield from equal("blocking_ms", comm.blocking_ms, "its classes in absent.blocking.by_class", owned)
+    for cost in comm.overlap_cost:
+        yield from at_most(f"overlap_cost: measured_ms of {cost.by}", cost.measured_ms, "overlap_ms", cost.overlap_ms)
+        yield from equal("overlap_cost: net_ms", cost.net_ms, "measured - cost", cost.measured_ms - cost.cost_ms)
+        told = math.fsum(row.cost_ms for row in comm.contention if row.by == cost.by)
+        if all(row.by is not None for row in comm.contention):
+            yield from equal(f"contention: costs of {cost.by}", told, "overlap_cost.cost_ms", cost.cost_ms)
     matched = (comm.blocking_transfer_ms or 0.0) + (comm.blocking_peer_wait_ms or 0.0)
     yield from at_most("blocking_transfer_ms + blocking_peer_wait_ms", matched, "blocking_ms", comm.blocking_ms)
 

@@ -29,11 +29,14 @@ __all__ = [
     "OperationClass",
     "OpportunityScope",
     "OverheadOwner",
+    "OverlapBy",
+    "OverlapPhase",
     "Pattern",
     "ProofStatus",
     "RankSource",
     "ResultStatus",
     "Scope",
+    "SlowdownOutcome",
     "StallReason",
     "StragglerVerdict",
     "UnitStatus",
@@ -140,6 +143,16 @@ Backend = Literal[
 
 Component = Literal["collective", "transport_sync", "control", "fused"]
 """What a communication kernel does: move data, wait for peers, prepare (pack, route, notify), or compute as well."""
+
+OverlapBy = Literal["communication", "copies"]
+"""What ran beside a compute kernel: kernels of the communication taxonomy, or copies, those of collectives too."""
+
+OverlapPhase = Literal["interleaved", "apart_in_iteration", "apart_in_capture"]
+"""Whether executions alone and overlapped take turns, or all of one kind precede the other in each iteration, or in the
+capture."""
+
+SlowdownOutcome = Literal["slower", "faster", "not_shown"]
+"""What the interval of a slowdown shows."""
 
 _OPERATION = (
     "nccl|hybrid_ep|deepep|nvshmem|te_userbuffers|symm_mem|custom_allreduce|mscclpp|copy_engine|fused|other"
