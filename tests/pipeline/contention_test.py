@@ -48,8 +48,8 @@ def test_simulated_slowdown_is_found_in_each_kernel(tmp_path: Path, factor: floa
 def test_without_a_slowdown_none_is_shown(tmp_path: Path) -> None:
     report = report_of(tmp_path, "contention", steps=6, factor=1.0)
     rows = [row for each in report.units if each.communication for row in each.communication.contention]
-    assert len(rows) == 8
-    assert [row.outcome for row in rows].count("not_shown") >= 7
+    assert len(rows) >= 8
+    assert [row.outcome for row in rows].count("not_shown") >= len(rows) - 1
     assert all(abs(row.slowdown_percent or 0) < 1.5 for row in rows)
 
 

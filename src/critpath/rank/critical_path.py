@@ -303,7 +303,7 @@ def _name_of_links(facts: ProcessFacts, wait: I64, what: tuple[I64, I64], known:
     about = ((kind == RAN) | (kind == GAP)) & (op >= 0)
     at = op[about]
     if at.size:
-        ids = np.where(ops.name[at] != NULL, ops.name[at], -2 - ops.class_index[at])
+        ids = np.where(ops.name[at] >= 0, ops.name[at], -2 - ops.class_index[at])
         spelled(about, ids, lambda i: ops.strings[i] if i >= 0 else ops.classes[-2 - i])
     launch = kind == LAUNCH
     if launch.any():

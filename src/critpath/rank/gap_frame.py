@@ -69,8 +69,6 @@ def _names(ops: ProcessOps, rows: I64) -> pl.Series:
     if not rows.size or not len(ops):
         return pl.Series([None] * int(rows.size), dtype=pl.String)
     at = np.maximum(rows, 0)
-    distinct, code = np.unique(
-        np.where(ops.name[at] != NULL, ops.name[at], -2 - ops.class_index[at]), return_inverse=True
-    )
+    distinct, code = np.unique(np.where(ops.name[at] >= 0, ops.name[at], -2 - ops.class_index[at]), return_inverse=True)
     spelled = tuple(ops.strings[i] if i >= 0 else ops.classes[-2 - i] for i in distinct.tolist())
     return words(spelled, np.where(rows >= 0, code, -1))

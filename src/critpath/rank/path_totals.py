@@ -149,7 +149,7 @@ def _near_rows(facts: ProcessFacts, *, window: I64, held: I64, holder: I64, slac
     ops = facts.ops
 
     def named(rows: I64) -> I64:
-        return np.where(ops.name[rows] != NULL, ops.name[rows], -2 - ops.class_index[rows])
+        return np.where(ops.name[rows] >= 0, ops.name[rows], -2 - ops.class_index[rows])
 
     def spelled(code: int) -> str:
         return ops.strings[code] if code >= 0 else ops.classes[-2 - code]
