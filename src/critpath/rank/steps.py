@@ -19,7 +19,7 @@ from critpath.base.stats import relative_spread
 from critpath.model.identity import NULL
 from critpath.model.tables import NvtxRanges
 from critpath.model.trace import UnitTrace
-from critpath.rank.anchors.spellings import ELIGIBLE, Role, Spellings, bare
+from critpath.rank.anchors.spellings import ELIGIBLE, Role, Spellings, bare, bare_texts
 from critpath.rank.launches import Launches
 
 __all__ = ["OPEN_END_NS", "Steps", "declared_steps", "detected_steps"]
@@ -166,9 +166,7 @@ def _recurring(unit: UnitTrace) -> Iterator[tuple[Role, str, NvtxRanges]]:
 
 def _patterns(texts: list[str]) -> tuple[list[str], I64]:
     """(patterns, pattern of each text): texts with numbers and suffixes stripped, by an engine fit for millions."""
-    column = pl.Series(texts, dtype=pl.String)
-    suffix = r"(?s),\s*(?:op_id|seq|sizes|shapes|input_op_ids)\s*=.*$"
-    stripped = column.str.replace(suffix, "").str.replace_all("[0-9]+", "#").str.strip_chars()
+    stripped = bare_texts(pl.Series(texts, dtype=pl.String)).str.replace_all("[0-9]+", "#")
     distinct = stripped.unique(maintain_order=True)
     code = stripped.cast(pl.Enum(distinct)).to_physical().to_numpy().astype(np.int64)
     return distinct.to_list(), code

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Literal
 
-__all__ = ["ELIGIBLE", "Role", "Spelling", "Spellings", "bare"]
+import polars as pl
+
+__all__ = ["ELIGIBLE", "Role", "Spelling", "Spellings", "bare", "bare_texts"]
 
 Role = Literal["step", "warm-up", "unknown", "evaluation", "part", "whole", "operator"]
 """What a range surrounds, told by its text."""
@@ -24,9 +26,15 @@ Role = Literal["step", "warm-up", "unknown", "evaluation", "part", "whole", "ope
 ELIGIBLE: tuple[Role, ...] = ("step", "warm-up", "unknown", "evaluation")
 """Roles that may be the step, best first; an evaluation step is not a training step and comes last."""
 
-_SUFFIX = re.compile(r",\s*(?:op_id|seq|sizes|shapes|input_op_ids)\s*=.*$", re.DOTALL)
+_SUFFIX = (
+    r"(?s)(?:,\s*[A-Za-z_][A-Za-z_0-9]*\s=\s(?:\[[^()\[\]]*\]|[^,()\[\]]*))*"
+    r"(?:,\s*(?:op_id|seq|sizes|shapes|input_op_ids)\s*=.*)?$"
+)
+"""What profilers append: lists of `, key = value`, spaces included, and PyTorch's known keys with all that follows."""
 _LONGEST = 300
 """Characters of a text that are matched: names are foreign text of any length."""
+_LONGEST_BACKTRACKED = 4_096
+"""Characters of a text that an engine may read whose time can grow with the square of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +97,14 @@ class Spellings:
 
 def bare(text: str) -> str:
     """A text without what profilers append to it."""
-    return _SUFFIX.sub("", text).strip()
+    if len(text) > _LONGEST_BACKTRACKED:
+        return str(bare_texts(pl.Series([text]))[0])
+    return _searched(_SUFFIX).sub("", text).strip()
+
+
+def bare_texts(texts: pl.Series) -> pl.Series:
+    """`bare` of many texts, by an engine fit for millions."""
+    return texts.str.replace(_SUFFIX, "").str.strip_chars()
 
 
 def _spelling(row: dict[str, object]) -> Spelling:
