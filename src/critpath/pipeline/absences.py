@@ -31,11 +31,14 @@ from critpath.model.values import NS_PER_MS
 from critpath.pipeline.options import Options
 from critpath.pipeline.summaries import UnitSummary
 from critpath.rank.absence import Absence, absence, clipped
-from critpath.rank.attribution import ProcessFacts, Surroundings
+from critpath.rank.attribution import Attribution, ProcessFacts, Surroundings
 from critpath.rank.contention import contention
-from critpath.rank.critical_path import critical_path
+from critpath.rank.critical_path import Places, critical_path
 from critpath.rank.edges import edges
 from critpath.rank.gap_frame import gap_frame
+from critpath.rank.nvtx.frame import nvtx_frame
+from critpath.rank.nvtx.places import op_places
+from critpath.rank.nvtx.projection import Projection, for_unit, project
 from critpath.rank.parts import BLOCKING, BUCKETS, LAUNCH_STARVED, OPAQUE_GRAPH, STALLED
 from critpath.rank.path_totals import path_totals
 from critpath.rank.process_facts import process_facts
@@ -53,6 +56,7 @@ def with_absences(trace: Trace, units: tuple[UnitSummary, ...], options: Options
         options: how to analyse; frames are kept where they are asked for.
     """
     facts: dict[int, ProcessFacts] = {}
+    ranges: dict[int, Projection] = {}
     busy = {u.key: u.summary.busy for u in units if u.summary is not None}
     done = []
     for unit in units:
@@ -62,6 +66,8 @@ def with_absences(trace: Trace, units: tuple[UnitSummary, ...], options: Options
         process = unit.key.process
         if process not in facts:
             facts = {process: process_facts(trace, process, options.taxonomy)}
+            ranges = {process: _projection(trace, process, facts[process])}
+            of_process = _places(ranges[process], facts[process])
         others = [busy[key] for key in unit.shared.others if key in busy] if unit.shared else []
         around = Surroundings(
             migrations=facts[process].ops.migrations.get(unit.key.device, Intervals.empty()),
@@ -70,14 +76,15 @@ def with_absences(trace: Trace, units: tuple[UnitSummary, ...], options: Options
         )
         told, divided = absence(facts[process], unit.key.device, unit.summary.windows, around)
         path = critical_path(facts[process], unit.key.device, unit.summary.windows, told.measured)
-        places = None
+        places = of_process
         frames = {}
         if options.frames:
             frames = {
                 "budget": budget_frame(unit.summary, told),
-                "gaps": gap_frame(facts[process].ops, divided, clipped(divided.parts, unit.summary.windows)),
+                "gaps": gap_frame(facts[process].ops, divided, clipped(divided.parts, unit.summary.windows), places),
                 "edges": edges(facts[process]).frame(facts[process], unit.key.device),
                 "critical_path": path.frame(places),
+                "nvtx": _nvtx_frame(facts[process], ranges[process], unit.key.device, divided),
             }
         totals = path_totals(facts[process], path, unit.summary.windows, told.measured, places)
         beside = contention(
@@ -85,6 +92,24 @@ def with_absences(trace: Trace, units: tuple[UnitSummary, ...], options: Options
         )
         done.append(replace(unit, absence=told, path=totals, contention=beside, frames=frames))
     return tuple(done)
+
+
+def _projection(trace: Trace, process: int, facts: ProcessFacts) -> Projection:
+    ranges = trace.nvtx_ranges.where(trace.nvtx_ranges.process == process)
+    last = [int(t.max()) for t in (facts.ops.calls.end_ns, ranges.start_ns) if t.size]
+    return project(facts.ops, ranges, trace.strings, max(last, default=0))
+
+
+def _places(ranges: Projection, facts: ProcessFacts) -> Places | None:
+    """Where each op was launched; None where no range launched any."""
+    if not ranges.op.size:
+        return None
+    labels = op_places(ranges, facts.ops)
+    return Places(labels.code.astype(np.int64), labels.texts)
+
+
+def _nvtx_frame(facts: ProcessFacts, ranges: Projection, device: int, divided: Attribution) -> pl.DataFrame:
+    return nvtx_frame(facts.ops, ranges, for_unit(ranges, facts.ops, facts.ops.device == device), divided.parts)
 
 
 def budget_frame(found: RankSummary, told: Absence) -> pl.DataFrame:

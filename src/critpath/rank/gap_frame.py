@@ -9,6 +9,7 @@ from critpath.base.intervals import I64
 from critpath.model.identity import NULL
 from critpath.rank.absence import Clipped
 from critpath.rank.attribution import Attribution
+from critpath.rank.critical_path import Places
 from critpath.rank.edges import words
 from critpath.rank.parts import BLOCKING, BUCKETS, STALLED
 from critpath.rank.process_ops import ProcessOps
@@ -16,11 +17,11 @@ from critpath.rank.process_ops import ProcessOps
 __all__ = ["gap_frame"]
 
 
-def gap_frame(ops: ProcessOps, divided: Attribution, cut: Clipped) -> pl.DataFrame:
+def gap_frame(ops: ProcessOps, divided: Attribution, cut: Clipped, places: Places | None) -> pl.DataFrame:
     """One row a piece and window: `window, start_ns, end_ns, bucket, class, reason, kernel, producer, grade, nvtx`.
 
     `class` is that of the op that ran while another waited, or the part of launch starvation; `reason` that of a stall.
-    `kernel` is the op that was late, `producer` the op it directly waited for.
+    `kernel` is the op that was late, `producer` the op it directly waited for, `nvtx` where the late one was launched.
     """
     parts, gaps = divided.parts, divided.gaps
     bucket, label, gap = parts.bucket[cut.piece], parts.label[cut.piece], parts.gap[cut.piece]
@@ -39,10 +40,16 @@ def gap_frame(ops: ProcessOps, divided: Attribution, cut: Clipped) -> pl.DataFra
             "kernel": _names(ops, kernel),
             "producer": _names(ops, producer),
             "grade": words(("recorded", "assumed", "unresolved"), _grade(divided, bucket, label, gap)),
-            "nvtx": pl.Series([None] * int(gap.size), dtype=pl.String),
+            "nvtx": _places(places, kernel),
         }
     )
     return frame[order]
+
+
+def _places(places: Places | None, rows: I64) -> pl.Series:
+    if places is None or not places.of_op.size:
+        return pl.Series([None] * int(rows.size), dtype=pl.String)
+    return words(places.names, np.where(rows >= 0, places.of_op[np.maximum(rows, 0)], -1))
 
 
 def _class(divided: Attribution, bucket: I64, label: I64) -> pl.Series:
