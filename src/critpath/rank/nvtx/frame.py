@@ -42,9 +42,9 @@ def nvtx_frame(ops: ProcessOps, projection: Projection, ranges: UnitRanges, part
     rows = np.flatnonzero(_kept(ops, projection, ranges))
     told = paths(projection)
     columns: dict[str, pl.Series | I64 | I32 | npt.NDArray[np.bool_]] = {
-        "range": words(projection.names, projection.name[rows]),
+        "range": words(projection.names, projection.name[rows].astype(np.int64)),
         "text": _texts(ops.strings, projection.text[rows]),
-        "path": words(told.texts, told.code[rows]),
+        "path": words(told.texts, told.code[rows].astype(np.int64)),
         "instance": projection.instance[rows],
         "domain": projection.domain[rows],
         "thread": projection.thread[rows],
