@@ -32,7 +32,8 @@ def ops_of(
         start_ns=start, end_ns=start + length, device=zero, context=zero, stream=zero, queue=zero, queues=((0, 0),),
         correlation=np.arange(n) + 1, call=call, class_index=(~computes).astype(np.int64), classes=("compute", "nccl"),
         component=zero, components=("",), compute=computes, communication=~computes, graph_node=np.zeros(n, np.bool_),
-        first_node=np.arange(n), name=zero + 1, grid=zero + 1, block=zero + 1, copy_group=zero - 1, copy_groups=(), migrations={}, calls=calls,
+        first_node=np.arange(n), name=zero + 1, grid=zero + 1, block=zero + 1,
+        copy_group=zero - 1, copy_groups=(), migrations={}, calls=calls,
         strings=Strings({1: "kernel"}),
     )  # fmt: skip
 
