@@ -31,14 +31,15 @@ from critpath.model.values import NS_PER_MS
 from critpath.pipeline.options import Options
 from critpath.pipeline.summaries import UnitSummary
 from critpath.rank.absence import Absence, absence, clipped
-from critpath.rank.attribution import Attribution, ProcessFacts, Surroundings
+from critpath.rank.attribution import ProcessFacts, Surroundings
 from critpath.rank.contention import contention
-from critpath.rank.critical_path import Places, critical_path
+from critpath.rank.critical_path import critical_path
 from critpath.rank.edges import edges
 from critpath.rank.gap_frame import gap_frame
-from critpath.rank.nvtx.frame import nvtx_frame
-from critpath.rank.nvtx.places import op_places
-from critpath.rank.nvtx.projection import Projection, for_unit, project
+from critpath.rank.launch_health import launch_health
+from critpath.rank.nvtx.frame import bucket_times, nvtx_frame
+from critpath.rank.nvtx.pacing import pacing
+from critpath.rank.nvtx.projection import for_unit
 from critpath.rank.parts import BLOCKING, BUCKETS, LAUNCH_STARVED, OPAQUE_GRAPH, STALLED
 from critpath.rank.path_totals import path_totals
 from critpath.rank.process_facts import process_facts
@@ -56,7 +57,6 @@ def with_absences(trace: Trace, units: tuple[UnitSummary, ...], options: Options
         options: how to analyse; frames are kept where they are asked for.
     """
     facts: dict[int, ProcessFacts] = {}
-    ranges: dict[int, Projection] = {}
     busy = {u.key: u.summary.busy for u in units if u.summary is not None}
     done = []
     for unit in units:
@@ -66,50 +66,42 @@ def with_absences(trace: Trace, units: tuple[UnitSummary, ...], options: Options
         process = unit.key.process
         if process not in facts:
             facts = {process: process_facts(trace, process, options.taxonomy)}
-            ranges = {process: _projection(trace, process, facts[process])}
-            of_process = _places(ranges[process], facts[process])
         others = [busy[key] for key in unit.shared.others if key in busy] if unit.shared else []
         around = Surroundings(
             migrations=facts[process].ops.migrations.get(unit.key.device, Intervals.empty()),
             others=reduce(Intervals.union, others, Intervals.empty()),
             communication=unit.summary.communicating,
         )
-        told, divided = absence(facts[process], unit.key.device, unit.summary.windows, around)
-        path = critical_path(facts[process], unit.key.device, unit.summary.windows, told.measured)
-        places = of_process
-        frames = {}
-        if options.frames:
-            frames = {
-                "budget": budget_frame(unit.summary, told),
-                "gaps": gap_frame(facts[process].ops, divided, clipped(divided.parts, unit.summary.windows), places),
-                "edges": edges(facts[process]).frame(facts[process], unit.key.device),
-                "critical_path": path.frame(places),
-                "nvtx": _nvtx_frame(facts[process], ranges[process], unit.key.device, divided),
-            }
-        totals = path_totals(facts[process], path, unit.summary.windows, told.measured, places)
-        beside = contention(
-            facts[process].ops, unit.key.device, unit.summary.windows, around.others.union(around.migrations)
-        )
-        done.append(replace(unit, absence=told, path=totals, contention=beside, frames=frames))
+        done.append(_analysed(facts[process], unit, unit.summary, around, with_frames=options.frames))
     return tuple(done)
 
 
-def _projection(trace: Trace, process: int, facts: ProcessFacts) -> Projection:
-    ranges = trace.nvtx_ranges.where(trace.nvtx_ranges.process == process)
-    last = [int(t.max()) for t in (facts.ops.calls.end_ns, ranges.start_ns) if t.size]
-    return project(facts.ops, ranges, trace.strings, max(last, default=0))
-
-
-def _places(ranges: Projection, facts: ProcessFacts) -> Places | None:
-    """Where each op was launched; None where no range launched any."""
-    if not ranges.op.size:
-        return None
-    labels = op_places(ranges, facts.ops)
-    return Places(labels.code.astype(np.int64), labels.texts)
-
-
-def _nvtx_frame(facts: ProcessFacts, ranges: Projection, device: int, divided: Attribution) -> pl.DataFrame:
-    return nvtx_frame(facts.ops, ranges, for_unit(ranges, facts.ops, facts.ops.device == device), divided.parts)
+def _analysed(
+    facts: ProcessFacts, unit: UnitSummary, found: RankSummary, around: Surroundings, *, with_frames: bool
+) -> UnitSummary:
+    """A unit with all that follows from its process' dependencies, host rows and ranges."""
+    ops, device, windows = facts.ops, unit.key.device, found.windows
+    told, divided = absence(facts, device, windows, around)
+    path = critical_path(facts, device, windows, told.measured)
+    launched = for_unit(facts.ranges, ops, ops.device == device)
+    frames = {}
+    if with_frames:
+        frames = {
+            "budget": budget_frame(found, told),
+            "gaps": gap_frame(ops, divided, clipped(divided.parts, windows), facts.places),
+            "edges": edges(facts).frame(facts, device),
+            "critical_path": path.frame(facts.places),
+            "nvtx": nvtx_frame(ops, facts.ranges, launched, divided.parts),
+        }
+    return replace(
+        unit,
+        absence=told,
+        path=path_totals(facts, path, windows, told.measured, facts.places),
+        contention=contention(ops, device, windows, around.others.union(around.migrations)),
+        launches=launch_health(ops, device, windows, told.measured.launch.long_call_ns),
+        nvtx=pacing(ops, facts.ranges, launched, windows, bucket_times(divided.parts)) if len(facts.ranges) else None,
+        frames=frames,
+    )
 
 
 def budget_frame(found: RankSummary, told: Absence) -> pl.DataFrame:
@@ -174,8 +166,10 @@ def report_absent(told: Absence, found: RankSummary, *, waits_not_recorded: bool
 
 def _causes(told: Absence, n: int) -> list[HostCauseTime]:
     rows = [
-        HostCauseTime(cause=cast("HostCauseName", c.cause), detail=c.detail, ms=_ms(ns, n), waits_on=c.waits_on)
-        for c, ns in told.causes
+        HostCauseTime(
+            cause=cast("HostCauseName", c.cause), detail=c.detail, ms=_ms(ns, n), waits_on=c.waits_on, nvtx=place
+        )
+        for c, ns, place in told.causes
     ]
     return cut(rows, lambda rest: HostCauseTime(cause="rest", detail="", ms=sum(r.ms for r in rest)))
 
@@ -188,6 +182,7 @@ def _operations(told: Absence, n: int) -> list[BlockingOperation]:
             ms=_ms(o.blocking_ns, n),
             count=o.count,
             producer_late_ms=_ms(o.producer_late_ns, n),
+            nvtx=o.nvtx,
         )
         for o in told.operations
     ]

@@ -14,6 +14,8 @@ from critpath.model.trace import Gpu, Source
 from critpath.rank.absence import Absence
 from critpath.rank.capture import CaptureQuality
 from critpath.rank.contention import Contentions
+from critpath.rank.launch_health import LaunchHealth
+from critpath.rank.nvtx.pacing import Pacing
 from critpath.rank.path_totals import PathTotals
 from critpath.rank.process_rows import ProcessRows
 from critpath.rank.summary import RankSummary
@@ -51,6 +53,8 @@ class UnitSummary:
         absence: why compute was absent in its windows.
         path: the critical paths of its windows, added up.
         contention: its kernels alone and beside communication or copies.
+        launches: how its work reached the device.
+        nvtx: the pace of its process' NVTX ranges on it; None where there is no range.
         frames: its rows of the frames that were asked for, by frame, without the unit's id.
     """
 
@@ -71,6 +75,8 @@ class UnitSummary:
     absence: Absence | None = None
     path: PathTotals | None = None
     contention: Contentions | None = None
+    launches: LaunchHealth | None = None
+    nvtx: Pacing | None = None
     frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 

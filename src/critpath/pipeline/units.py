@@ -36,10 +36,13 @@ from critpath.model.report import (
     cut,
 )
 from critpath.model.report.words import Backend
-from critpath.model.values import NS_PER_MS, Stat, percent
+from critpath.model.values import NS_PER_MS, percent
 from critpath.pipeline.absences import report_absent
 from critpath.pipeline.contention import report_contention, report_overlap_cost
 from critpath.pipeline.critical_paths import report_critical_path
+from critpath.pipeline.launches import report_launches
+from critpath.pipeline.nvtx import report_nvtx
+from critpath.pipeline.per_window import mean_ms, stat
 from critpath.pipeline.summaries import InputSummary, UnitSummary
 from critpath.rank.absence import Absence
 from critpath.rank.communication import BackendTime as BackendNs
@@ -49,7 +52,7 @@ from critpath.rank.summary import RankSummary
 from critpath.rank.transfers import Transfer as TransferTime
 from critpath.rank.windows import Windows
 
-__all__ = ["MATERIAL_SHARE", "report_unit", "stat"]
+__all__ = ["MATERIAL_SHARE", "report_unit"]
 
 COPY_BOUND_SHARE = 0.05
 """A group of copies that compute provably waited for during this share of the iteration binds it (P12)."""
@@ -59,16 +62,6 @@ MATERIAL_SHARE = 0.01
 
 
 _WAITS = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
-
-
-def stat(values_ns: I64) -> Stat:
-    """Mean, median, least and largest of one value a window [ms]."""
-    return Stat(
-        mean_ms=float(values_ns.mean()) / NS_PER_MS,
-        median_ms=float(np.median(values_ns)) / NS_PER_MS,
-        min_ms=float(values_ns.min()) / NS_PER_MS,
-        max_ms=float(values_ns.max()) / NS_PER_MS,
-    )
 
 
 def report_unit(unit: UnitSummary, source: InputSummary, ids: dict[UnitKey, str]) -> Unit:
@@ -100,6 +93,8 @@ def report_unit(unit: UnitSummary, source: InputSummary, ids: dict[UnitKey, str]
         compute=_compute(found, n),
         transfers=_transfers(found, unit),
         graphs=_graphs(found, source),
+        launches=None if unit.launches is None else report_launches(unit.launches, found.windows.lengths_ns),
+        nvtx=None if unit.nvtx is None else report_nvtx(unit.nvtx, found.budget.device_busy_ns),
         host_sync=_host_sync(found, source),
         series=Series(
             iteration_ms=_series(found.budget.iteration_ns),
@@ -157,7 +152,7 @@ def _window(windows: Windows) -> Window:
         declared=windows.declared,
         cross_check=_cross_check(windows),
         dropped=[DroppedWindow(index=d.index, why=d.why) for d in windows.dropped],
-        outside_step_ms=_mean(outside) if outside.size else 0.0,
+        outside_step_ms=mean_ms(outside) if outside.size else 0.0,
     )
 
 
@@ -336,7 +331,7 @@ def _host_sync(found: RankSummary, source: InputSummary) -> HostSync | None:
     if source.quality and any(table.table == _WAITS for table in source.quality.missing):
         return None
     return HostSync(
-        host_ms=_mean(found.host_sync.host_ns), while_device_idle_ms=_mean(found.host_sync.while_device_idle_ns)
+        host_ms=mean_ms(found.host_sync.host_ns), while_device_idle_ms=mean_ms(found.host_sync.while_device_idle_ns)
     )
 
 
@@ -359,10 +354,6 @@ def _graphs(found: RankSummary, source: InputSummary) -> GraphUse:
 
 def _per_window(total_ns: int, n: int) -> float:
     return total_ns / n / NS_PER_MS
-
-
-def _mean(values_ns: I64) -> float:
-    return float(values_ns.mean()) / NS_PER_MS
 
 
 def _series(values_ns: I64) -> list[float]:

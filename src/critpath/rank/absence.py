@@ -25,6 +25,7 @@ from critpath.rank.gaps import ORDINARY, UNKNOWN_ISSUE, Gaps, Timeline, gaps, in
 from critpath.rank.host_causes import HostCause, HostCauses, host_causes
 from critpath.rank.host_waits import blocked_host
 from critpath.rank.latencies import Latencies, latencies
+from critpath.rank.nvtx.places import Labels, commonest_places
 from critpath.rank.parts import BLOCKING, BUCKETS, LAUNCH_STARVED, STALLED, Parts
 from critpath.rank.process_ops import ProcessOps
 from critpath.rank.windows import Windows
@@ -42,6 +43,7 @@ class BlockingOperation:
     Attributes:
         count: intervals in which it was waited for.
         producer_late_ns: part in which it had not itself begun.
+        nvtx: the place that launched most of it, by time; None where most was launched outside every range.
     """
 
     name: str
@@ -49,6 +51,7 @@ class BlockingOperation:
     blocking_ns: int
     count: int
     producer_late_ns: int
+    nvtx: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Absence:
         waits: stream waits of the process: how many, how many without a record, how many joined by their handle.
         by_copy: blocking time in which copies ran or held their engine, by group of copies.
         host_blocked: copies that start in a window and whose call returned no earlier than they ended, by group.
-        causes: launch-starved time by host cause.
+        causes: launch-starved time by host cause, and the place in which the launching thread was for most of it.
         contested_ns: launch-starved time in which another stream's compute op was held by a producer of its own.
         moved: buckets with the host's clock moved by -10 and by +10 us.
         unresolved_share: stream waits that could not be joined to a record, over all.
@@ -80,7 +83,7 @@ class Absence:
     waits: tuple[int, int, int]
     by_copy: dict[CopyGroup, int]
     host_blocked: dict[CopyGroup, int]
-    causes: tuple[tuple[HostCause, int], ...]
+    causes: tuple[tuple[HostCause, int, str | None], ...]
     contested_ns: int
     moved: tuple[I64, ...]
     unresolved_share: float
@@ -128,12 +131,12 @@ def absence(facts: ProcessFacts, device: int, windows: Windows, around: Surround
         starved=_by_label(divided, cut, LAUNCH_STARVED, STARVED_PARTS),
         by_class=by_class,
         by_reason=_by_label(divided, cut, STALLED, REASONS),
-        operations=_operations(ops, divided, cut),
+        operations=_operations(facts, divided, cut),
         by_component=_by_component(ops, divided, cut),
         waits=(len(facts.known.waits), int((facts.known.record_of < 0).sum()), int(facts.known.by_handle.sum())),
         by_copy=_by_copy(ops, divided, cut),
         host_blocked=_host_blocked(ops, mine, windows),
-        causes=_by_cause(causes, windows),
+        causes=_by_cause(facts, causes, windows),
         contested_ns=_contested(facts, mine, divided, measured, windows),
         moved=tuple(
             by_window.sum(axis=1) + _moved(ops, found, measured, windows, e) for e in (-CLOCK_ERROR_NS, CLOCK_ERROR_NS)
@@ -194,9 +197,9 @@ def _by_label(divided: Attribution, cut: Clipped, bucket: int, labels: tuple[str
     return {label: ns for label, ns in zip(labels, totals.tolist(), strict=True) if ns}
 
 
-def _operations(ops: ProcessOps, divided: Attribution, cut: Clipped) -> tuple[BlockingOperation, ...]:
+def _operations(facts: ProcessFacts, divided: Attribution, cut: Clipped) -> tuple[BlockingOperation, ...]:
     """Blocking by the operation that K directly waited for, most first."""
-    parts, found = divided.parts, divided.gaps
+    ops, parts, found = facts.ops, divided.parts, divided.gaps
     mine = parts.bucket[cut.piece] == BLOCKING
     gap, lengths = parts.gap[cut.piece[mine]], cut.lengths_ns[mine]
     producer = found.producer[gap]
@@ -208,11 +211,12 @@ def _operations(ops: ProcessOps, divided: Attribution, cut: Clipped) -> tuple[Bl
     early = _sums(group[late], lengths[late], first.size)
     pair, _ = group_rows(group, gap)
     waited = np.bincount(group[pair], minlength=first.size)
+    places = _most(facts.places, producer, group, lengths, int(first.size))
     rows = []
     for i, op in enumerate(producer[first].tolist()):
         label = ops.classes[ops.class_index[op]]
-        name = ops.strings[int(ops.name[op])] if ops.name[op] != NULL else label
-        rows.append(BlockingOperation(name, label, int(total[i]), int(waited[i]), int(early[i])))
+        name = ops.strings[int(ops.name[op])] if ops.name[op] >= 0 else label
+        rows.append(BlockingOperation(name, label, int(total[i]), int(waited[i]), int(early[i]), places[i]))
     return tuple(sorted(rows, key=lambda row: (-row.blocking_ns, row.name)))
 
 
@@ -246,11 +250,30 @@ def _host_blocked(ops: ProcessOps, mine: npt.NDArray[np.bool_], windows: Windows
     return {place: n for place, n in zip(ops.copy_groups, counts, strict=True) if n}
 
 
-def _by_cause(causes: HostCauses, windows: Windows) -> tuple[tuple[HostCause, int], ...]:
+def _most(places: Labels | None, op: I64, group: I64, lengths_ns: I64, groups: int) -> list[str | None]:
+    """For each group, the place that launched the ops of most of its time."""
+    best: list[str | None] = [None] * groups
+    if places is None:
+        return best
+    code = places.code[op].astype(np.int64)
+    first, pair = group_rows(group, code)
+    total = _sums(pair, lengths_ns, first.size)
+    for i in np.lexsort((code[first], total)).tolist():
+        best[group[first[i]]] = places.of(int(op[first[i]]))
+    return best
+
+
+def _by_cause(
+    facts: ProcessFacts, causes: HostCauses, windows: Windows
+) -> tuple[tuple[HostCause, int, str | None], ...]:
     cut = clipped(causes.parts, windows)
-    totals = _sums(causes.parts.label[cut.piece], cut.lengths_ns, len(causes.causes)).tolist()
-    found = [(cause, ns) for cause, ns in zip(causes.causes, totals, strict=True) if ns]
-    return tuple(sorted(found, key=lambda pair: -pair[1]))
+    label = causes.parts.label[cut.piece]
+    totals = _sums(label, cut.lengths_ns, len(causes.causes)).tolist()
+    op = causes.parts.op[cut.piece]
+    thread = facts.ops.launching_thread()[op] if op.size else op
+    places = commonest_places(facts.ranges, thread, (cut.start_ns, cut.end_ns), label, len(causes.causes))
+    found = [(cause, ns, place) for cause, ns, place in zip(causes.causes, totals, places, strict=True) if ns]
+    return tuple(sorted(found, key=lambda row: -row[1]))
 
 
 def _contested(

@@ -16,6 +16,8 @@ from critpath.rank.dependencies import Dependencies
 from critpath.rank.gaps import INSIDE_GRAPH, NO_KERNEL, OPAQUE, ORDINARY, UNKNOWN_ISSUE, Gaps
 from critpath.rank.host_waits import HostWaits
 from critpath.rank.latencies import Latencies
+from critpath.rank.nvtx.places import Labels
+from critpath.rank.nvtx.projection import Projection
 from critpath.rank.parts import BLOCKING, LAUNCH_STARVED, OPAQUE_GRAPH, STALLED, Parts, joined
 from critpath.rank.process_ops import ProcessOps
 from critpath.rank.queue_heads import behind_heads
@@ -81,6 +83,8 @@ class ProcessFacts:
         batched: whether the driver hands launches over in batches, so that when an op was issued is not known.
         host: what else was recorded of its threads.
         unseen_graphs_ns: when calls began that launched a graph which left no device row.
+        ranges: its NVTX ranges.
+        places: the range in which each op was launched; None where none launched any.
     """
 
     ops: ProcessOps
@@ -90,6 +94,8 @@ class ProcessFacts:
     batched: bool = False
     host: HostRows = field(default_factory=HostRows)
     unseen_graphs_ns: I64 = field(default_factory=lambda: np.empty(0, np.int64))
+    ranges: Projection = field(default_factory=Projection.empty)
+    places: Labels | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,13 @@ from critpath.rank.attribution import ProcessFacts
 from critpath.rank.edges import GRADES, edges, words
 from critpath.rank.host_causes import api_name, host_causes
 from critpath.rank.latencies import Latencies
+from critpath.rank.nvtx.places import Labels
 from critpath.rank.parts import Parts, joined
 from critpath.rank.process_ops import ProcessOps
 from critpath.rank.queue_heads import heads
 from critpath.rank.windows import Windows
 
-__all__ = ["LINK_KINDS", "CriticalPath", "Places", "critical_path"]
+__all__ = ["LINK_KINDS", "CriticalPath", "critical_path"]
 
 LINK_KINDS = ("op", "gap", "launch", "host", "wait", "unknown")
 """What a link is, by code: an op ran; it waited behind its producer; its launch was under way; the launching thread
@@ -42,14 +43,6 @@ RECORDED, INFERRED, ASSUMED, UNRESOLVED = (GRADES.index(g) for g in ("recorded",
 
 _BETWEEN_CALLS = ("cpu", "unknown", "other-thread", "unscheduled")
 """Host causes that are read off the absence of calls, or off an OS call that only may have waited."""
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """The NVTX place of each op: entry of `names`, -1 where it was launched outside every range."""
-
-    of_op: I64
-    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +79,13 @@ class CriticalPath:
         """Length of each link [ns]."""
         return self.end_ns - self.start_ns
 
-    def place(self, places: Places | None) -> I64:
+    def place(self, places: Labels | None) -> I64:
         """The place of each link's op, -1 without one."""
-        if places is None or not places.of_op.size:
+        if places is None or not places.code.size:
             return np.full(len(self), -1, np.int64)
-        return np.where(self.op >= 0, places.of_op[np.maximum(self.op, 0)], -1)
+        return np.where(self.op >= 0, places.code[np.maximum(self.op, 0)].astype(np.int64), -1)
 
-    def frame(self, places: Places | None) -> pl.DataFrame:
+    def frame(self, places: Labels | None) -> pl.DataFrame:
         """One row a link: `window, start_ns, end_ns, kind, class, name, grade, nvtx`."""
         return pl.DataFrame(
             {
@@ -103,7 +96,7 @@ class CriticalPath:
                 "class": words(self.classes, self.class_index),
                 "name": words(self.names, self.name),
                 "grade": words(GRADES, self.grade),
-                "nvtx": words(places.names if places is not None else (), self.place(places)),
+                "nvtx": words(places.texts if places is not None else (), self.place(places)),
             }
         )
 

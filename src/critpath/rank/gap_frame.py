@@ -9,15 +9,15 @@ from critpath.base.intervals import I64
 from critpath.model.identity import NULL
 from critpath.rank.absence import Clipped
 from critpath.rank.attribution import Attribution
-from critpath.rank.critical_path import Places
 from critpath.rank.edges import words
+from critpath.rank.nvtx.places import Labels
 from critpath.rank.parts import BLOCKING, BUCKETS, STALLED
 from critpath.rank.process_ops import ProcessOps
 
 __all__ = ["gap_frame"]
 
 
-def gap_frame(ops: ProcessOps, divided: Attribution, cut: Clipped, places: Places | None) -> pl.DataFrame:
+def gap_frame(ops: ProcessOps, divided: Attribution, cut: Clipped, places: Labels | None) -> pl.DataFrame:
     """One row a piece and window: `window, start_ns, end_ns, bucket, class, reason, kernel, producer, grade, nvtx`.
 
     `class` is that of the op that ran while another waited, or the part of launch starvation; `reason` that of a stall.
@@ -46,10 +46,10 @@ def gap_frame(ops: ProcessOps, divided: Attribution, cut: Clipped, places: Place
     return frame[order]
 
 
-def _places(places: Places | None, rows: I64) -> pl.Series:
-    if places is None or not places.of_op.size:
+def _places(places: Labels | None, rows: I64) -> pl.Series:
+    if places is None or not places.code.size:
         return pl.Series([None] * int(rows.size), dtype=pl.String)
-    return words(places.names, np.where(rows >= 0, places.of_op[np.maximum(rows, 0)], -1))
+    return words(places.texts, np.where(rows >= 0, places.code[np.maximum(rows, 0)].astype(np.int64), -1))
 
 
 def _class(divided: Attribution, bucket: I64, label: I64) -> pl.Series:

@@ -10,9 +10,10 @@ from critpath.base.grouping import group_rows
 from critpath.base.intervals import I64
 from critpath.model.identity import NULL
 from critpath.rank.attribution import ProcessFacts
-from critpath.rank.critical_path import LINK_KINDS, CriticalPath, Places
+from critpath.rank.critical_path import LINK_KINDS, CriticalPath
 from critpath.rank.edges import GRADES
 from critpath.rank.latencies import Latencies
+from critpath.rank.nvtx.places import Labels
 from critpath.rank.windows import Windows
 
 __all__ = ["NEAR_SHARE", "NearLink", "PathLink", "PathTotals", "path_totals"]
@@ -72,7 +73,7 @@ class PathTotals:
 
 
 def path_totals(
-    facts: ProcessFacts, path: CriticalPath, windows: Windows, measured: Latencies, places: Places | None
+    facts: ProcessFacts, path: CriticalPath, windows: Windows, measured: Latencies, places: Labels | None
 ) -> PathTotals:
     """Totals of the paths of one unit.
 
@@ -86,7 +87,7 @@ def path_totals(
     return PathTotals(_links(path, places), _near(facts, path, windows, measured), places is not None)
 
 
-def _links(path: CriticalPath, places: Places | None) -> tuple[PathLink, ...]:
+def _links(path: CriticalPath, places: Labels | None) -> tuple[PathLink, ...]:
     place = path.place(places)
     first, group = group_rows(path.kind, path.class_index, path.name, place, path.grade)
     total = np.zeros(first.size, np.int64)
@@ -97,7 +98,7 @@ def _links(path: CriticalPath, places: Places | None) -> tuple[PathLink, ...]:
             kind=LINK_KINDS[path.kind[row]],
             class_=path.classes[path.class_index[row]],
             name=path.names[path.name[row]] if path.name[row] >= 0 else None,
-            nvtx=places.names[place[row]] if places is not None and place[row] >= 0 else None,
+            nvtx=places.texts[place[row]] if places is not None and place[row] >= 0 else None,
             grade=GRADES[path.grade[row]],
             ns=int(total[i]),
             count=int(count[i]),

@@ -10,13 +10,15 @@ from critpath.rank.attribution import HostRows, ProcessFacts
 from critpath.rank.dependencies import dependencies
 from critpath.rank.graph_tracing import graph_tracing
 from critpath.rank.host_waits import host_waits
-from critpath.rank.process_ops import process_ops
+from critpath.rank.nvtx.places import op_places
+from critpath.rank.nvtx.projection import Projection, project
+from critpath.rank.process_ops import ProcessOps, process_ops
 
 __all__ = ["process_facts"]
 
 
 def process_facts(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessFacts:
-    """Ops, dependencies and host waits of one process.
+    """Ops, dependencies, host waits and ranges of one process.
 
     Args:
         trace: without damaged records.
@@ -34,12 +36,21 @@ def process_facts(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessFact
         calls.where(calls.process == process),
         switches.where(switches.process == process),
     )
+    ranges = _ranges(trace, process, ops)
     return ProcessFacts(
-        ops,
-        known,
-        waits,
-        one_queue,
-        trace.source.batches_launches,
-        host,
-        np.concatenate([np.empty(0, np.int64), *unseen]),
+        ops=ops,
+        known=known,
+        waits=waits,
+        one_queue=one_queue,
+        batched=trace.source.batches_launches,
+        host=host,
+        unseen_graphs_ns=np.concatenate([np.empty(0, np.int64), *unseen]),
+        ranges=ranges,
+        places=op_places(ranges, ops) if ranges.op.size else None,
     )
+
+
+def _ranges(trace: Trace, process: int, ops: ProcessOps) -> Projection:
+    ranges = trace.nvtx_ranges.where(trace.nvtx_ranges.process == process)
+    last = [int(t.max()) for t in (ops.calls.end_ns, ranges.start_ns) if t.size]
+    return project(ops, ranges, trace.strings, max(last, default=0))

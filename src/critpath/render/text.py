@@ -17,6 +17,7 @@ from rich.text import Text
 from critpath.model.report import Report, Unit
 from critpath.model.values import Stat, figure, percent
 from critpath.render.overlap import overlap_lines
+from critpath.render.reaching import launch_lines, range_lines
 from critpath.render.plain import WIDTH, plain
 from critpath.render.problems import capture_problems
 from critpath.render.words import bar, count, shortened, size
@@ -195,6 +196,8 @@ def _details(unit: Unit) -> Iterable[str]:
         for row in c.backends[:4]:
             yield f"  {row.backend} {row.component}: {figure(row.union_ms)} in {count(row.count)} ops"
     yield from overlap_lines(unit)
+    yield from range_lines(unit)
+    yield from launch_lines(unit)
     g = unit.graphs
     if g is not None and g.launches:
         yield (

@@ -46,6 +46,8 @@ from critpath.model.report.critical_path import CriticalPath, NearCritical, Path
 from critpath.model.report.document import SCHEMA, Report, load_report
 from critpath.model.report.inputs import Input, RuleFile, TaxonomyUsed, Tool, Workload
 from critpath.model.report.invariants import large_residuals, violations
+from critpath.model.report.launches import LaunchCall, LaunchDelay, Launches, LaunchQueue, ShortKernels
+from critpath.model.report.nvtx import HostRange, NvtxRange, NvtxRanges
 from critpath.model.report.opportunities import CombinedCeiling, Evidence, Opportunity, WhatIf
 from critpath.model.report.part import LIST_LIMIT, REST, Part, cut
 from critpath.model.report.ranks import (
@@ -68,7 +70,9 @@ from critpath.model.report.window import Anchor, Budget, CrossCheck, DroppedWind
 from critpath.model.report.work import (
     Category,
     Compute,
+    DurationBin,
     HostSync,
+    KernelWork,
     MaterialName,
     MetricRow,
     Metrics,
@@ -108,6 +112,7 @@ __all__ = [
     "DimensionTime",
     "Dominant",
     "DroppedWindow",
+    "DurationBin",
     "Evidence",
     "GraphCoverage",
     "GraphUse",
@@ -115,10 +120,16 @@ __all__ = [
     "GuardRow",
     "HostCauseTime",
     "HostClock",
+    "HostRange",
     "HostSync",
     "Input",
     "JobStep",
+    "KernelWork",
+    "LaunchCall",
+    "LaunchDelay",
+    "LaunchQueue",
     "LaunchStarved",
+    "Launches",
     "Limit",
     "MatchedCollectives",
     "MaterialName",
@@ -128,6 +139,8 @@ __all__ = [
     "MissingTable",
     "NcclOnly",
     "NearCritical",
+    "NvtxRange",
+    "NvtxRanges",
     "OffsetSensitivity",
     "Opportunity",
     "Overhead",
@@ -145,6 +158,7 @@ __all__ = [
     "RuleFile",
     "Series",
     "SetAside",
+    "ShortKernels",
     "SourceTree",
     "StallReasons",
     "Straggler",

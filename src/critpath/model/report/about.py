@@ -85,6 +85,25 @@ ABOUT: dict[str, About] = {
         "overlap of the executions compared - their cost", "P06", "P07", bound="upper"
     ),
     "units[].graphs.opaque_ms": _ms("union of the rows of graphs traced as one row", "P21", frame="operations"),
+    "units[].launches.delay.median_us": About(
+        unit="us", bound="exact", formula="start of op - start of its call", guards=["P11", "P21"], frame="operations"
+    ),
+    "units[].launches.queue.mean": About(
+        unit="1",
+        bound="exact",
+        formula="time launches were called and not started, summed over launches / length of the windows",
+        guards=["P11", "P21"],
+        frame="operations",
+    ),
+    "units[].launches.calls[].host_ms": _ms("lengths of the calls added up, over all threads", "P11"),
+    "units[].nvtx.ranges[].device": _ms(
+        "union of the ops that the range's own thread launched while it was open, clipped to each window",
+        "P01",
+        frame="nvtx",
+    ),
+    "units[].nvtx.ranges[].any_thread_ms": _ms(
+        "union of the ops that any thread launched while the range was open", "P01", bound="upper"
+    ),
     "capture.profiler_overhead_recorded_ms": _ms(
         "union of the profiler's own overhead rows inside the windows; no slowdown", "P25", bound="lower"
     ),

@@ -56,8 +56,8 @@ class HostCauseTime(Part):
         default=None, json_schema_extra=null_means("the thread was not waiting for a device op")
     )
     """Class of the device op that the thread was waiting for: the cause behind the cause."""
-    nvtx: str | None = None
-    """Innermost NVTX range of the thread: a place, never a cause."""
+    nvtx: str | None = Field(default=None, json_schema_extra=null_means("most of the time lay in no NVTX range"))
+    """NVTX ranges that the thread was in for most of the time, outermost first: a place, never a cause."""
 
 
 class LaunchStarved(Part):
@@ -93,6 +93,10 @@ class BlockingOperation(Part):
     """Intervals in which it was waited for, over all windows."""
     producer_late_ms: Ms
     """Part in which this producer had not itself begun."""
+    nvtx: str | None = Field(
+        default=None, json_schema_extra=null_means("most of it was launched outside every NVTX range")
+    )
+    """NVTX ranges that launched most of it, by time, outermost first: a place, never a cause."""
 
 
 class Blocking(Part):

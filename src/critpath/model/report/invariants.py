@@ -17,6 +17,7 @@ from critpath.model.report.communication import Communication
 from critpath.model.report.compared import at_most, equal
 from critpath.model.report.critical_path import CriticalPath
 from critpath.model.report.document import Report
+from critpath.model.report.nvtx import NvtxRanges
 from critpath.model.report.unit import Unit
 from critpath.model.report.window import Budget, Series, Window, WorkVolume
 from critpath.model.report.words import Backend
@@ -97,6 +98,8 @@ def _unit(unit: Unit) -> Iterator[str]:
                 "host_sync.while_device_idle_ms", unit.host_sync.while_device_idle_ms,
                 "budget.device_idle", unit.budget.device_idle.mean_ms,
             )  # fmt: skip
+    if unit.nvtx is not None and unit.budget is not None:
+        yield from (f"nvtx.{fault}" for fault in _nvtx(unit.nvtx, unit.budget))
     if unit.host_sync is not None:
         sync = unit.host_sync
         yield from at_most("host_sync.while_device_idle_ms", sync.while_device_idle_ms, "host_ms", sync.host_ms)
@@ -113,6 +116,19 @@ def _path(path: CriticalPath, iteration_ms: float) -> Iterator[str]:
         if told is not None:
             yield from equal(name, math.fsum(told.values()), "budget.iteration", iteration_ms)
     yield from equal("top", math.fsum(row.ms for row in path.top), "budget.iteration", iteration_ms)
+
+
+def _nvtx(nvtx: NvtxRanges, budget: Budget) -> Iterator[str]:
+    busy = budget.device_busy.mean_ms
+    for index, row in enumerate(nvtx.ranges):
+        at, device = f"ranges[{index}]", row.device.mean_ms
+        yield from _statistic(f"{at}.device", row.device)
+        yield from at_most(f"{at}.device", device, "any_thread_ms", row.any_thread_ms)
+        yield from at_most(f"{at}.any_thread_ms", row.any_thread_ms, "budget.device_busy", busy)
+        yield from at_most(f"{at}.compute_ms", row.compute_ms, "device", device)
+        yield from at_most(f"{at}.communication_ms", row.communication_ms, "device", device)
+        gaps = math.fsum(row.gap_ms.model_dump().values())
+        yield from at_most(f"{at}.gap_ms", gaps, "budget.compute_absent", budget.compute_absent.mean_ms)
 
 
 def _budget(budget: Budget) -> Iterator[str]:

@@ -7,6 +7,8 @@ from pydantic import Field
 from critpath.model.report.absent import Absent
 from critpath.model.report.communication import Communication
 from critpath.model.report.critical_path import CriticalPath
+from critpath.model.report.launches import Launches
+from critpath.model.report.nvtx import NvtxRanges
 from critpath.model.report.part import Count, FiniteStat, Ms, Part, null_means
 from critpath.model.report.window import Budget, Series, Window, WorkVolume
 from critpath.model.report.words import RankSource, UnitStatus
@@ -106,6 +108,12 @@ class Unit(Part):
     """Copies by direction, memory kinds and stream."""
     graphs: GraphUse | None = Field(default=None, json_schema_extra=null_means("the unit was not analysed"))
     """CUDA graphs in the windows."""
+    launches: Launches | None = Field(default=None, json_schema_extra=null_means("the unit was not analysed"))
+    """How its work reached the device."""
+    nvtx: NvtxRanges | None = Field(
+        default=None, json_schema_extra=null_means("the capture has no NVTX range of its process")
+    )
+    """The pace of NVTX ranges on the device."""
     host_sync: HostSync | None = None
     """Host threads waiting for the device."""
     metrics: Metrics | None = None

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from critpath.model.report.part import Bytes, Count, Ms, Part, Rate, Share, null_means
+from critpath.model.report.part import Bytes, Count, Ms, Part, Rate, Share, Us, null_means
 from critpath.model.report.words import Direction, MemoryKindName, MetricsSource
 
 __all__ = [
     "Category",
     "Compute",
+    "DurationBin",
     "HostSync",
+    "KernelWork",
     "MaterialName",
     "MetricRow",
     "Metrics",
@@ -18,6 +20,28 @@ __all__ = [
     "Transfer",
     "UnclassifiedName",
 ]
+
+
+class DurationBin(Part):
+    """How many durations lie in one power of two."""
+
+    from_us: Us
+    """At least this long; 0 for the first."""
+    to_us: Us
+    """Less than this."""
+    count: Count
+    """How many."""
+
+
+class KernelWork(Part):
+    """Executions of one kernel."""
+
+    name: str
+    """Name as the capture has it."""
+    count: Count
+    """Executions in the windows."""
+    work_ms: Ms
+    """Durations added up: a volume of work, never wall time (P01)."""
 
 
 class Category(Part):
