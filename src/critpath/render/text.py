@@ -17,9 +17,9 @@ from rich.text import Text
 from critpath.model.report import Report, Unit
 from critpath.model.values import Stat, figure, percent
 from critpath.render.overlap import overlap_lines
-from critpath.render.reaching import launch_lines, range_lines
 from critpath.render.plain import WIDTH, plain
 from critpath.render.problems import capture_problems
+from critpath.render.reaching import launch_lines, range_lines
 from critpath.render.words import bar, count, shortened, size
 
 __all__ = ["WIDTH", "rendering", "text"]

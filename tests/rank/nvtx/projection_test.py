@@ -25,7 +25,7 @@ END = 120
 NCCL_DOMAIN = 2
 
 
-def _random(seed: int) -> tuple[list[Row], list[brute.Op], Projection, ProcessOps]:
+def random_ranges(seed: int) -> tuple[list[Row], list[brute.Op], Projection, ProcessOps]:
     random = np.random.default_rng(seed)
     rows: list[Row] = []
     for _ in range(int(random.integers(1, 30))):
@@ -55,7 +55,7 @@ def _row_of(rows: list[Row], ends: list[int]) -> list[int]:
 
 @pytest.mark.parametrize("seed", range(150))
 def test_random_ranges_equal_brute_force(seed: int):
-    rows, ops, projected, made = _random(seed)
+    rows, ops, projected, made = random_ranges(seed)
     ends = brute.closed(rows, END)
     order = _row_of(rows, ends)
     assert projected.end_ns.tolist() == [ends[i] for i in order]
@@ -79,7 +79,7 @@ def test_random_ranges_equal_brute_force(seed: int):
 
 @pytest.mark.parametrize("seed", range(150))
 def test_places_equal_brute_force_at_every_instant(seed: int):
-    rows, _, projected, _ = _random(seed)
+    rows, _, projected, _ = random_ranges(seed)
     ends = brute.closed(rows, END)
     order = _row_of(rows, ends)
     asked = [(thread, at) for at in range(-1, END + 2) for thread in range(4)]
@@ -91,7 +91,7 @@ def test_places_equal_brute_force_at_every_instant(seed: int):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_unit_counts_its_own_ops_only(seed: int):
-    rows, ops, projected, made = _random(seed)
+    rows, ops, projected, made = random_ranges(seed)
     ends = brute.closed(rows, END)
     mine = np.random.default_rng(seed).random(len(ops)) < 0.5
     unit = for_unit(projected, made, mine)
@@ -105,7 +105,7 @@ def test_a_unit_counts_its_own_ops_only(seed: int):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_gap_parts_equal_brute_force(seed: int):
-    _, _, projected, made = _random(seed)
+    _, _, projected, made = random_ranges(seed)
     unit = for_unit(projected, made, np.ones(len(made), np.bool_))
     random = np.random.default_rng(seed)
     starts = np.sort(random.choice(180, 12, replace=False))
