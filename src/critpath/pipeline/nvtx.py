@@ -28,7 +28,14 @@ def report_nvtx(found: Pacing, device_busy_ns: I64) -> NvtxRanges:
         ranges=[_range(row, n, busy_ns) for row in found.ranges],
         ranges_left_out=found.ranges_left,
         host_only=[
-            HostRange(path=row.path, instances=row.instances, host_ms=mean_ms(row.host_ns)) for row in found.host_only
+            HostRange(
+                path=row.path,
+                instances=row.instances,
+                host_ms=mean_ms(row.host_ns),
+                any_thread_ms=mean_ms(row.any_thread_ns),
+                any_thread_share=_share(row.any_thread_ns, busy_ns),
+            )
+            for row in found.host_only
         ],
         host_only_left_out=found.host_only_left,
     )
@@ -41,11 +48,11 @@ def _range(row: RangePace, n: int, busy_ns: int) -> NvtxRange:
         domain=row.domain,
         instances=int(row.instances.sum()),
         device=stat(row.device_ns),
-        share=int(row.device_ns.sum()) / busy_ns,
+        share=_share(row.device_ns, busy_ns),
         compute_ms=mean_ms(row.compute_ns),
         communication_ms=mean_ms(row.communication_ns),
         any_thread_ms=mean_ms(row.any_thread_ns),
-        any_thread_share=int(row.any_thread_ns.sum()) / busy_ns,
+        any_thread_share=_share(row.any_thread_ns, busy_ns),
         host_ms=mean_ms(row.host_ns),
         gap_ms=BucketTimes(**{f"{name}_ms": ns / n / NS_PER_MS for name, ns in zip(BUCKETS, row.gap_ns, strict=True)}),
         trend_percent_per_iteration=_trend(row),
@@ -58,3 +65,7 @@ def _range(row: RangePace, n: int, busy_ns: int) -> NvtxRange:
 def _trend(row: RangePace) -> float | None:
     middle = float(np.median(row.device_ns))
     return 100 * row.trend / middle if row.trend is not None and math.isfinite(row.trend) and middle else None
+
+
+def _share(values_ns: I64, whole_ns: int) -> float:
+    return int(values_ns.sum()) / whole_ns if whole_ns else 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from critpath.model.report import Unit
+from critpath.model.report import HostRange, NvtxRange, Unit
 from critpath.model.values import figure, percent
 from critpath.render.words import count, shortened
 
@@ -45,12 +45,14 @@ def range_lines(unit: Unit) -> Iterable[str]:
     """What of device busy the largest ranges launched; those that launched all of it tell nothing."""
     if unit.nvtx is None:
         return
-    rows = [row for row in unit.nvtx.ranges if row.any_thread_share < _ALL]
+    every: list[NvtxRange | HostRange] = [*unit.nvtx.ranges, *(row for row in unit.nvtx.host_only if row.any_thread_ms)]
+    rows = [row for row in every if row.any_thread_share < _ALL]
     rows.sort(key=lambda row: -row.any_thread_ms)
     for n, row in enumerate(rows[:_RANGES_TOLD]):
-        trend = row.trend_percent_per_iteration
+        trend = row.trend_percent_per_iteration if isinstance(row, NvtxRange) else None
         told = f", {trend:+.1f} % a step" if trend is not None and abs(trend) >= 1 else ""
-        own, all_threads = percent(row.share), percent(row.any_thread_share)
+        own = percent(row.share if isinstance(row, NvtxRange) else 0.0)
+        all_threads = percent(row.any_thread_share)
         others = f", {all_threads} with other threads" if own != all_threads else ""
         place = shortened(_BETWEEN.join(row.path.split(_BETWEEN)[-2:]), _LONGEST_PATH)
         yield f"{'NVTX on device' if not n else '':<18}{place} {own}{others}{told}"

@@ -21,7 +21,7 @@ from rank.nvtx.projection_test import END, random_ranges
 WINDOWS = [(5, 40), (40, 75), (90, 120), (120, 160), (160, 161)]
 
 
-def _windows(edges: list[tuple[int, int]]) -> Windows:
+def windows_of(edges: list[tuple[int, int]]) -> Windows:
     starts, ends = (np.array(column, np.int64) for column in zip(*edges, strict=True))
     return Windows(
         kind="nvtx",
@@ -37,7 +37,7 @@ def _windows(edges: list[tuple[int, int]]) -> Windows:
 
 def _paced(ranges: Projection, ops: ProcessOps, edges: list[tuple[int, int]], gaps: Intervals | None = None) -> Pacing:
     unit = for_unit(ranges, ops, np.ones(len(ops), np.bool_))
-    return pacing(ops, ranges, unit, _windows(edges), [gaps or Intervals.empty()])
+    return pacing(ops, ranges, unit, windows_of(edges), [gaps or Intervals.empty()])
 
 
 def _within(spans: list[tuple[int, int]], edge: tuple[int, int]) -> int:
@@ -158,4 +158,4 @@ def test_a_backward_pass_belongs_to_its_range_by_time_of_any_thread_only():
     projected = project(made, ranges_of(rows, strings), strings, 1_000)
     found = _paced(projected, made, [(0, 1_000)])
     assert [row.name for row in found.ranges] == ["forward"]
-    assert [row.path for row in found.host_only] == ["backward"]
+    assert [(row.path, row.any_thread_ns.tolist()) for row in found.host_only] == [("backward", [80])]

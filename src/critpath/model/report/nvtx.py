@@ -54,7 +54,7 @@ class NvtxRange(Part):
 
 
 class HostRange(Part):
-    """A range that launched no op on the unit: loading data, logging, waiting."""
+    """A range whose own thread launched no op on the unit: loading data, logging, waiting, handing work to a thread."""
 
     path: str
     """Grouped names of the ranges around it, and its own."""
@@ -62,6 +62,11 @@ class HostRange(Part):
     """Instances that start in a window."""
     host_ms: Ms
     """Time on the host with an instance open."""
+    any_thread_ms: Ms
+    """Time with an op running that another thread launched while an instance was open, as autograd's does for the main
+    thread's backward pass."""
+    any_thread_share: Share
+    """`any_thread_ms` over the unit's device busy."""
 
 
 class NvtxRanges(Part):

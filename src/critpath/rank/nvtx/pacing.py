@@ -37,7 +37,7 @@ class RangePace:
     """One range over the windows; arrays have shape (n,), a value a window.
 
     Attributes:
-        path: grouped names of the ranges around its commonest instances and its own, outermost first.
+        path: grouped names of the ranges around most of its instances in the windows, and its own, outermost first.
         name: its grouped name.
         domain: NVTX domain id.
         instances: instances that belong to each window; those inside another of the name don't count.
@@ -70,11 +70,19 @@ class RangePace:
 
 @dataclass(frozen=True, slots=True)
 class HostRange:
-    """A range that launched nothing on the unit: instances in the windows, and their time on the host in each."""
+    """A range whose own thread launched nothing on the unit.
+
+    Attributes:
+        path: as of `RangePace`.
+        instances: those that start in the windows.
+        host_ns: time with an instance open on the host, a value a window.
+        any_thread_ns: time with an op running that another thread launched while an instance was open.
+    """
 
     path: str
     instances: int
     host_ns: I64
+    any_thread_ns: I64
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +132,9 @@ class _Paces:
         op = ranges.op
         self.start, self.end = ops.start_ns[op], ops.end_ns[op]
         self.compute, self.communication = ops.compute[op], ops.communication[op]
-        self.called = ops.called_ns()[op]
-        self.in_order = np.argsort(self.called, kind="stable")
+        called = ops.called_ns()[op]
+        self.in_order = np.argsort(called, kind="stable")
+        self.called_in_order = called[self.in_order]
         first, group = group_rows(projection.domain, projection.name.astype(np.int64))
         self.first = first
         order = np.argsort(group, kind="stable")
@@ -179,28 +188,35 @@ class _Paces:
         within = (at >= 0) & (instants_ns < self.windows.ends_ns[np.maximum(at, 0)])
         return np.where(within, at, -1)
 
+    def _while_open(self, host: Intervals) -> npt.NDArray[np.intp]:
+        """Places in `ranges.op` of what any thread launched at these times."""
+        lo = np.searchsorted(self.called_in_order, host.starts_ns)
+        hi = np.searchsorted(self.called_in_order, host.ends_ns)
+        marks = np.zeros(self.start.size + 1, np.int32)
+        np.add.at(marks, lo, 1)
+        np.add.at(marks, hi, -1)
+        return self.in_order[np.flatnonzero(np.cumsum(marks[:-1]))]
+
     def _pace(self, group: int) -> RangePace:
         p, r, w = self.projection, self.ranges, self.windows
         rows = self._rows(group)
         launched = self._launched(rows)
         device_ns = self._device(launched)
         host = union(p.start_ns[rows], p.end_ns[rows])
-        while_open = np.zeros(self.start.size, np.bool_)
-        while_open[self.in_order] = host.contains(self.called[self.in_order])
         launches = r.hi[rows] > r.lo[rows]
         window = self._window_of(np.where(launches, r.device_start_ns[rows], p.start_ns[rows]))
         some, counted = rows[launches], rows[launches & (window >= 0)]
         spans = union(r.device_start_ns[some], r.device_end_ns[some])
         kernels, left = self._kernels(launched)
         return RangePace(
-            path=self._path(rows),
+            path=self._path(rows[window >= 0] if (window >= 0).any() else rows),
             name=p.names[p.name[rows[0]]],
             domain=int(p.domain[rows[0]]),
             instances=np.bincount(window[window >= 0], minlength=len(w)).astype(np.int64),
             device_ns=device_ns,
             compute_ns=self._device(launched[self.compute[launched]]),
             communication_ns=self._device(launched[self.communication[launched]]),
-            any_thread_ns=self._device(np.flatnonzero(while_open)),
+            any_thread_ns=self._device(self._while_open(host)),
             host_ns=host.clip(w.starts_ns, w.ends_ns),
             gap_ns=tuple(int(spans.intersect(b).clip(w.starts_ns, w.ends_ns).sum()) for b in self.buckets),
             trend=theil_sen_slope(w.index, device_ns) if len(w) >= FEWEST_FOR_TREND else None,
@@ -243,9 +259,12 @@ class _Paces:
             if len(found) >= _HOST_RANGES and found[_HOST_RANGES - 1][0] <= -int(most[g]):
                 break
             its = self._rows(g)
-            host_ns = union(p.start_ns[its], p.end_ns[its]).clip(w.starts_ns, w.ends_ns)
+            host = union(p.start_ns[its], p.end_ns[its])
+            host_ns, any_thread_ns = host.clip(w.starts_ns, w.ends_ns), self._device(self._while_open(host))
             count = int((self._window_of(p.start_ns[its]) >= 0).sum())
-            found = sorted([*found, (-int(host_ns.sum()), g, HostRange(self._path(its), count, host_ns))])
+            found = sorted(
+                [*found, (-int(host_ns.sum()), g, HostRange(self._path(its), count, host_ns, any_thread_ns))]
+            )
         told = tuple(row for _, _, row in found[:_HOST_RANGES])
         return {"host_only": told, "host_only_left": candidates.size - len(told)}
 
