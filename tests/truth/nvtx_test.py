@@ -87,3 +87,52 @@ def test_place_of_the_critical_path_is_a_range_around_the_launch(name: str) -> N
     for place in told.drop_nulls().unique().to_list():
         innermost = re.sub(r"\d+", "{n}", place.removesuffix(" (backward)").split(" > ")[-1])
         assert innermost in texts, place
+
+
+def _windows(path: Path) -> list[tuple[int, int]]:
+    frame = analysis([str(path)], Options(frames=True)).frames["budget"]
+    return list(frame.select("start_ns", "end_ns").iter_rows())
+
+
+def _share(path: Path, launched: list[tuple[int, int]], windows: list[tuple[int, int]]) -> float:
+    """Their union over that of all ops, inside the windows."""
+    busy = [(start, end) for _, _, start, end in _ops(path)]
+
+    def inside(spans: list[tuple[int, int]]) -> int:
+        return sum(_union_ns([(max(s, a), min(e, b)) for s, e in spans if s < b and a < e]) for a, b in windows)
+
+    return inside(launched) / inside(busy)
+
+
+@pytest.mark.parametrize(("name", "grouped", "like"), [
+    ("power_iteration_nvtx_2025.3.1", "Compute {n}", "Compute [0-9]*"),
+    ("power_iteration_nvtx_2025.3.1", "Compute & Residual {n}", "Compute & Residual *"),
+    ("power_iteration_nvtx_2025.3.1", "Copy {n}", "Copy [0-9]*"),
+    ("lm_train_wsl_2025.1.3", "Backward", "Backward"),
+])  # fmt: skip
+def test_shares_of_the_phases_equal_brute_force(name: str, grouped: str, like: str) -> None:
+    path = REAL / f"{name}.sqlite"
+    unit = analysis([str(path)], Options()).report.units[0]
+    assert unit.nvtx is not None
+    row = next(r for r in unit.nvtx.ranges if r.name == grouped)
+    windows, ops = _windows(path), _ops(path)
+    ranges = _rows(
+        path,
+        "SELECT globalTid, start, end FROM NVTX_EVENTS WHERE eventType IN (59, 60) AND end > start AND "
+        f"coalesce(text, (SELECT value FROM StringIds WHERE id = textId)) GLOB '{like}'",
+    )
+    own = [(s, e) for thread, called, s, e in ops if any(t == thread and a <= called < b for t, a, b in ranges)]
+    every = [(s, e) for _, called, s, e in ops if any(a <= called < b for _, a, b in ranges)]
+    assert row.share == pytest.approx(_share(path, own, windows), abs=1e-9)
+    assert row.any_thread_share == pytest.approx(_share(path, every, windows), abs=1e-9)
+
+
+def test_forward_and_backward_of_a_real_training_step_make_up_its_device_time() -> None:
+    """Autograd launches most of the backward pass from its own thread: its range alone would tell a trifle."""
+    unit = analysis([str(REAL / "lm_train_wsl_2025.1.3.sqlite")], Options()).report.units[0]
+    assert unit.nvtx is not None
+    forward, backward = (next(r for r in unit.nvtx.ranges if r.name == name) for name in ("Forward", "Backward"))
+    assert forward.path == "Run Benchmark > Warm-up > Warm-up Step {n} > Forward"
+    assert 0.95 < forward.any_thread_share + backward.any_thread_share < 1.05
+    assert backward.any_thread_share > 1.5 * forward.any_thread_share
+    assert backward.share < 0.15
