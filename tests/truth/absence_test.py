@@ -34,7 +34,7 @@ def _assert_true(case: Compared) -> None:
     assert sum(absence.starved.values()) == found["launch_starved"]
     assert sum(absence.by_class.values()) == found["blocking"]
     assert sum(absence.by_reason.values()) == found["dependency_stalled"]
-    assert sum(ns for _, ns in absence.causes) == found["launch_starved"]
+    assert sum(ns for _, ns, _ in absence.causes) == found["launch_starved"]
 
 
 def _causes(case: Compared) -> tuple[dict[str, int], dict[str, int]]:

@@ -74,6 +74,16 @@ def test_device_time_of_every_range_equals_brute_force(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_host_causes_and_blocking_operations_name_their_place(name: str) -> None:
+    absent = analysis([str(REAL / f"{name}.sqlite")], Options()).report.units[0].absent
+    assert absent is not None
+    rows = [*absent.launch_starved.by_host_cause, *absent.blocking.by_operation]
+    largest = max(rows, key=lambda row: row.ms)
+    assert largest.nvtx is not None
+    assert largest.nvtx.split(" > ")[0] in {"Loop", "Run Benchmark"}
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_place_of_the_critical_path_is_a_range_around_the_launch(name: str) -> None:
     path = REAL / f"{name}.sqlite"
     frame = analysis([str(path)], Options(frames=True)).frames["critical_path"]

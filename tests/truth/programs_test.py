@@ -122,7 +122,7 @@ def test_parts_tile_the_time_without_compute(program: tuple[Instruction, ...]) -
     known = parts.gap >= 0
     assert (parts.start_ns[known] >= told.gaps.start_ns[parts.gap[known]]).all()
     assert (parts.end_ns[known] <= told.gaps.end_ns[parts.gap[known]]).all()
-    assert sum(found.starved.values()) == sum(ns for _, ns in found.causes) == int(found.by_window[0].sum())
+    assert sum(found.starved.values()) == sum(ns for _, ns, _ in found.causes) == int(found.by_window[0].sum())
     assert sum(found.by_class.values()) == int(found.by_window[1].sum())
     assert sum(found.by_reason.values()) == int(found.by_window[2].sum())
     assert all(int(moved.sum()) == int(found.by_window.sum()) for moved in found.moved)

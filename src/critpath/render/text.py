@@ -147,7 +147,7 @@ def _reasons(unit: Unit) -> Iterable[str]:
             f"launch-starved    recoverable ≤ {figure(s.recoverable_ms)}, latency {figure(s.launch_latency_ms)}, "
             f"host wait {figure(s.host_wait_ms)}, joint {figure(s.joint_with_producer_ms)}"
         )
-        rows = s.by_host_cause[:3]
+        rows = s.by_host_cause[:2]
         yield "  host causes: " + "; ".join(
             f"{r.cause} {r.detail}{f' for {r.waits_on}' if r.waits_on else ''} {figure(r.ms)}" for r in rows
         )
@@ -209,11 +209,12 @@ def _details(unit: Unit) -> Iterable[str]:
             f"host waits        {figure(h.host_ms)}, of it {figure(h.while_device_idle_ms)} while the device was idle"
         )
     if v is not None:
-        linked = percent(v.linked_kernels / v.kernels) if v.kernels else "none"
-        yield f"kernels           {count(v.kernels)} in all windows, {linked} of them join an API call"
+        if v.linked_kernels < v.kernels:
+            linked = percent(v.linked_kernels / v.kernels)
+            yield f"kernels           {linked} of {count(v.kernels)} join an API call; the others' issue is unknown"
         yield (
-            f"work volume       kernel sum {figure(v.kernel_sum_ms)}, union {figure(v.kernel_union_ms)}; "
-            "a sum is no wall time"
+            f"work volume       {count(v.kernels)} kernels: sum {figure(v.kernel_sum_ms)}, "
+            f"union {figure(v.kernel_union_ms)}; a sum is no wall time"
         )
     for t in unit.transfers[:3]:
         rate = f"{figure(t.achieved_GBps)} GB/s" if t.achieved_GBps is not None else "rate unknown"

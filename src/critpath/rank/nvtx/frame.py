@@ -10,7 +10,6 @@ from critpath.base.intervals import I64, Intervals
 from critpath.base.nesting import I32
 from critpath.model.identity import NULL
 from critpath.model.trace import Strings
-from critpath.rank.edges import words
 from critpath.rank.nvtx.places import paths
 from critpath.rank.nvtx.projection import (
     CROSSING,
@@ -42,9 +41,9 @@ def nvtx_frame(ops: ProcessOps, projection: Projection, ranges: UnitRanges, part
     rows = np.flatnonzero(_kept(ops, projection, ranges))
     told = paths(projection)
     columns: dict[str, pl.Series | I64 | I32 | npt.NDArray[np.bool_]] = {
-        "range": words(projection.names, projection.name[rows].astype(np.int64)),
+        "range": _words(projection.names, projection.name[rows].astype(np.int64)),
         "text": _texts(ops.strings, projection.text[rows]),
-        "path": words(told.texts, told.code[rows].astype(np.int64)),
+        "path": _words(told.texts, told.code[rows].astype(np.int64)),
         "instance": projection.instance[rows],
         "domain": projection.domain[rows],
         "thread": projection.thread[rows],
@@ -66,7 +65,7 @@ def nvtx_frame(ops: ProcessOps, projection: Projection, ranges: UnitRanges, part
         "unclosed": (flags & UNCLOSED) != 0,
         "crossing": (flags & CROSSING) != 0,
         "ends_on_other_thread": (flags & ENDS_ON_OTHER_THREAD) != 0,
-        "forward": words(told.texts, np.where(forward >= 0, told.code[np.maximum(forward, 0)], -1)),
+        "forward": _words(told.texts, np.where(forward >= 0, told.code[np.maximum(forward, 0)], -1)),
     }
     return pl.DataFrame(columns)
 
@@ -84,7 +83,13 @@ def _kept(ops: ProcessOps, projection: Projection, ranges: UnitRanges) -> npt.ND
 
 def _texts(strings: Strings, ids: I64) -> pl.Series:
     distinct, code = np.unique(ids, return_inverse=True)
-    return words(tuple(strings[i] for i in distinct.tolist()), code)
+    return _words(tuple(strings[i] for i in distinct.tolist()), code)
+
+
+def _words(known: tuple[str, ...], codes: I64) -> pl.Series:
+    """Each code's word as a categorical: millions of rows share thousands of words."""
+    chosen = pl.Series(np.where(codes < 0, 0, codes), dtype=pl.UInt32).set(pl.Series(codes < 0), None)
+    return pl.Series(known, dtype=pl.Categorical).gather(chosen)
 
 
 def _nullable(instants_ns: I64) -> pl.Series:
