@@ -33,22 +33,24 @@ def launch_lines(unit: Unit) -> Iterable[str]:
 
 
 def range_lines(unit: Unit) -> Iterable[str]:
-    """What of device busy the largest ranges launched; those that launched all of it tell nothing.
+    """What of device busy the largest ranges launched; those that launched all of it tell nothing, and what only
+    communicates is told as communication.
 
     Of work that other threads launched meanwhile the share stands in brackets.
     """
     if unit.nvtx is None:
         return
-    every: list[NvtxRange | HostRange] = [*unit.nvtx.ranges, *(r for r in unit.nvtx.host_only if r.any_thread_ms)]
+    own = [r for r in unit.nvtx.ranges if r.communication_ms < r.device.mean_ms]
+    every: list[NvtxRange | HostRange] = [*own, *(r for r in unit.nvtx.host_only if r.any_thread_ms)]
     rows = sorted((row for row in every if row.any_thread_share < _ALL), key=lambda row: -row.any_thread_ms)
     line = ""
     for row in rows[:_RANGES_TOLD]:
-        own = percent(row.share if isinstance(row, NvtxRange) else 0.0)
+        alone = percent(row.share if isinstance(row, NvtxRange) else 0.0)
         others = percent(row.any_thread_share)
         trend = row.trend_percent_per_iteration if isinstance(row, NvtxRange) else None
         slope = f" {trend:+.1f} % a step" if trend is not None and abs(trend) >= 1 else ""
         name = shortened(row.path.rsplit(" > ", 1)[-1], _LONGEST_NAME)
-        told = f"{name} {own}{f' ({others} all threads)' if others != own else ''}{slope}"
+        told = f"{name} {alone}{f' ({others} all threads)' if others != alone else ''}{slope}"
         if len(line) + len(told) + 2 > _WIDTH and line:
             break
         line = f"{line}, {told}" if line else told

@@ -216,7 +216,7 @@ def _details(unit: Unit) -> Iterable[str]:
             f"work volume       {count(v.kernels)} kernels: sum {figure(v.kernel_sum_ms)}, "
             f"union {figure(v.kernel_union_ms)}; a sum is no wall time"
         )
-    for t in unit.transfers[:3]:
+    for t in unit.transfers[:2]:
         rate = f"{figure(t.achieved_GBps)} GB/s" if t.achieved_GBps is not None else "rate unknown"
         yield (
             f"copies            {t.direction} {t.src or '?'}→{t.dst or '?'} {figure(t.union_ms)}, "
