@@ -42,7 +42,7 @@ def _causes(case: Compared) -> tuple[dict[str, int], dict[str, int]]:
     absence = case.unit.absence
     assert absence is not None
     found: Counter[str] = Counter()
-    for cause, ns in absence.causes:
+    for cause, ns, _ in absence.causes:
         name = "cpu" if cause.cause == "unknown" else cause.cause
         found[f"{name}:{cause.waits_on}" if cause.waits_on else name] += ns
     return dict(found), case.true_inside("launch_starved", "by_host_cause")

@@ -35,7 +35,8 @@ def launch_lines(unit: Unit) -> Iterable[str]:
 def range_lines(unit: Unit) -> Iterable[str]:
     """What of device busy the largest ranges launched.
 
-    Those that launched all of it tell nothing, and what only communicates is told as communication. Of work that other threads launched meanwhile the share stands in brackets.
+    Those that launched all of it tell nothing, and what only communicates is told as communication. Of work that other
+    threads launched meanwhile the share stands in brackets.
     """
     if unit.nvtx is None:
         return

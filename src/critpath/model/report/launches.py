@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
-from critpath.model.report.part import Count, Ms, Part, Share, Us, null_means
+from critpath.model.report.part import Count, Measure, Ms, Part, Share, Us, null_means
 from critpath.model.report.work import DurationBin, KernelWork
 
 __all__ = ["LaunchCall", "LaunchDelay", "LaunchQueue", "Launches", "ShortKernels"]
@@ -37,13 +39,13 @@ class LaunchDelay(Part):
 class LaunchQueue(Part):
     """Launches pending: called, and not started on the device."""
 
-    mean: float
+    mean: Annotated[float, Measure("1")]
     """Mean over the time of the windows."""
     most: Count
     """The most at any time in the windows."""
     empty_share: Share
     """Share of the windows' time without any launch pending: whatever the device then does is the last it knows of."""
-    series: list[float] = Field(default_factory=list)
+    series: list[Annotated[float, Measure("1")]] = Field(default_factory=list)
     """Mean over each window's time."""
 
 
