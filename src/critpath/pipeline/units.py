@@ -337,12 +337,10 @@ def _host_sync(found: RankSummary, source: InputSummary) -> HostSync | None:
 
 def _graphs(found: RankSummary, source: InputSummary) -> GraphUse:
     """Graphs in the windows; launches without any row are known of the process only, so each of its units has them."""
-    starts, ends = found.windows.starts_ns, found.windows.ends_ns
     uncovered = 0
     for row in source.quality.graphs.coverage if source.quality else ():
         if row.process == found.key.process:
-            window = np.searchsorted(starts, row.uncovered_ns, side="right") - 1
-            uncovered += int(((window >= 0) & (row.uncovered_ns < ends[np.maximum(window, 0)])).sum())
+            uncovered += int((found.windows.of(row.uncovered_ns) >= 0).sum())
     return GraphUse(
         launches=found.graphs.launches + uncovered,
         uncovered=uncovered,

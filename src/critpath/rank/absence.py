@@ -244,8 +244,7 @@ def _by_copy(ops: ProcessOps, divided: Attribution, cut: Clipped) -> dict[CopyGr
 
 def _host_blocked(ops: ProcessOps, mine: npt.NDArray[np.bool_], windows: Windows) -> dict[CopyGroup, int]:
     rows = np.flatnonzero(mine & blocked_host(ops))
-    window = np.searchsorted(windows.starts_ns, ops.start_ns[rows], side="right") - 1
-    inside = (window >= 0) & (ops.start_ns[rows] < windows.ends_ns[np.maximum(window, 0)])
+    inside = windows.of(ops.start_ns[rows]) >= 0
     counts = np.bincount(ops.copy_group[rows[inside]], minlength=len(ops.copy_groups)).tolist()
     return {place: n for place, n in zip(ops.copy_groups, counts, strict=True) if n}
 

@@ -201,7 +201,7 @@ def _executions(
     first, group = group_rows(ops.name[rows], ops.grid[rows], ops.block[rows])
     warm = np.ones(rows.size, np.bool_)
     warm[first] = False
-    window = _window(windows, start)
+    window = windows.of(start)
     counted = (window >= 0) & (ops.grid[rows] != NULL) & (ops.block[rows] != NULL) & (ops.name[rows] != NULL)
     if len(windows) >= _FEWEST_WINDOWS and windows.index[0] == 0:
         warm &= window != 0
@@ -229,14 +229,6 @@ def _beside_another(start_ns: I64, end_ns: I64) -> Rows:
         found[1:] = np.maximum.accumulate(end_ns)[:-1] > start_ns[1:]
         found[:-1] |= start_ns[1:] < end_ns[:-1]
     return found
-
-
-def _window(windows: Windows, start_ns: I64) -> I64:
-    """Place of the window that each instant lies in, -1 outside all."""
-    at = np.searchsorted(windows.starts_ns, start_ns, side="right") - 1
-    if not len(windows):
-        return at
-    return np.where((at >= 0) & (start_ns < windows.ends_ns[np.maximum(at, 0)]), at, -1)
 
 
 def _union(ops: ProcessOps, rows: Rows) -> Intervals:

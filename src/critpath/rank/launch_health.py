@@ -18,13 +18,13 @@ import numpy.typing as npt
 from critpath.base.intervals import I64, union
 from critpath.base.stats import log2_counts
 from critpath.rank.api_calls import function_name
+from critpath.rank.kernel_work import KernelWork, by_count, kernel_work
 from critpath.rank.process_ops import ProcessOps
 from critpath.rank.windows import Windows
 
 __all__ = [
     "FULL_QUEUE",
     "SHORT_KERNEL_NS",
-    "KernelWork",
     "LaunchCalls",
     "LaunchHealth",
     "ShortKernels",
@@ -42,15 +42,6 @@ QUANTILES = (0.1, 0.5, 0.9, 0.99)
 
 _NS_PER_US = 1_000
 _NAMES = 10
-
-
-@dataclass(frozen=True, slots=True)
-class KernelWork:
-    """A kernel name: executions that start in the windows, and their durations added up."""
-
-    name: str
-    count: int
-    work_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +123,7 @@ def launch_health(ops: ProcessOps, device: int, windows: Windows, long_call_ns: 
         long_call_ns: a launch call longer than this was held up.
     """
     mine = ops.device == device
-    inside = mine & _in(windows, ops.start_ns)
+    inside = mine & (windows.of(ops.start_ns) >= 0)
     called, linked = ops.called_ns(), ops.call >= 0
     before = linked & (called > ops.start_ns)
     launched = np.flatnonzero(mine & linked & ~before & ~ops.later_node)
@@ -151,12 +142,6 @@ def launch_health(ops: ProcessOps, device: int, windows: Windows, long_call_ns: 
         calls=_calls(ops, launched, windows, long_call_ns),
         short=_short(ops, inside),
     )
-
-
-def _in(windows: Windows, instants_ns: I64) -> npt.NDArray[np.bool_]:
-    at = np.searchsorted(windows.starts_ns, instants_ns, side="right") - 1
-    within: npt.NDArray[np.bool_] = (at >= 0) & (instants_ns < windows.ends_ns[np.maximum(at, 0)])
-    return within
 
 
 def _time_pending(begin_ns: I64, end_ns: I64, windows: Windows) -> I64:
@@ -182,7 +167,7 @@ def _time_pending(begin_ns: I64, end_ns: I64, windows: Windows) -> I64:
 
 def _most_pending(begin_ns: I64, end_ns: I64, windows: Windows) -> int:
     """The most launches pending at an instant of the windows: right after a call, or as a window starts."""
-    at = np.concatenate([begin_ns[_in(windows, begin_ns)], windows.starts_ns])
+    at = np.concatenate([begin_ns[windows.of(begin_ns) >= 0], windows.starts_ns])
     depth = np.searchsorted(np.sort(begin_ns), at, side="right") - np.searchsorted(np.sort(end_ns), at, side="right")
     return int(depth.max(initial=0))
 
@@ -191,7 +176,7 @@ def _calls(ops: ProcessOps, launched: npt.NDArray[np.intp], windows: Windows, lo
     found: dict[str, list[npt.NDArray[np.intp]]] = {}
     full = _found_full(ops, launched)
     call, first = np.unique(ops.call[launched], return_index=True)
-    kept = _in(windows, ops.calls.start_ns[call])
+    kept = windows.of(ops.calls.start_ns[call]) >= 0
     call, full = call[kept], full[first[kept]]
     for name in np.unique(ops.calls.name[call]).tolist():
         function = function_name(ops.strings[name]) if name >= 0 else "unnamed"
@@ -237,15 +222,11 @@ def _short(ops: ProcessOps, inside: npt.NDArray[np.bool_]) -> ShortKernels:
     length = ops.end_ns[kernels] - ops.start_ns[kernels]
     below = length < SHORT_KERNEL_NS
     short, its = kernels[below], length[below]
-    ids, code = np.unique(ops.name[short], return_inverse=True)
-    count, work = np.bincount(code, minlength=ids.size), np.zeros(ids.size, np.int64)
-    np.add.at(work, code, its)
-    largest = np.lexsort((ids, -work, -count))[:_NAMES].tolist()
     return ShortKernels(
         count=int(short.size),
         work_ns=int(its.sum()),
         kernels=int(kernels.size),
         kernels_work_ns=int(length.sum()),
         in_graphs=int(ops.by_graph[short].sum()),
-        names=tuple(KernelWork(ops.strings[int(ids[i])], int(count[i]), int(work[i])) for i in largest),
+        names=tuple(sorted(kernel_work(ops, short, its), key=by_count)[:_NAMES]),
     )

@@ -104,6 +104,13 @@ class Windows:
         """
         return not self.declared and self.cross_check is not None and self.cross_check.is_material
 
+    def of(self, instants_ns: I64) -> I64:
+        """Window that each instant lies in: its place, -1 outside all; shape of `instants_ns`."""
+        at = np.searchsorted(self.starts_ns, instants_ns, side="right").astype(np.int64) - 1
+        if not len(self):
+            return at
+        return np.where((at >= 0) & (instants_ns < self.ends_ns[np.maximum(at, 0)]), at, -1)
+
     def union(self) -> Intervals:
         """All windows together."""
         return union(self.starts_ns, self.ends_ns)

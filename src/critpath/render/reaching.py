@@ -23,12 +23,12 @@ def launch_lines(unit: Unit) -> Iterable[str]:
     if told is None or told.delay.median_us is None:
         return
     held, full = (sum(getattr(call, key) for call in told.calls) for key in ("held_up", "queue_full"))
-    long = f"; {count(held)} long" if held else ""
-    behind = f", {count(full)} at a full queue" if full else ""
+    long = f"; {count(held)} long calls" if held else ""
+    behind = f" ({count(full)} at a full queue)" if full else ""
     short = percent(told.short_kernels.share_of_kernels)
     yield (
-        f"launches          {figure(told.delay.median_us)} us to start, queue {figure(told.queue.mean)}"
-        f" (empty {percent(told.queue.empty_share)}){long}{behind}; {short} of kernels < 10 us"
+        f"launches          delay {figure(told.delay.median_us)} us, queue {figure(told.queue.mean)},"
+        f" {short} of kernels < 10 us{long}{behind}"
     )
 
 

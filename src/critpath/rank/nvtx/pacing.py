@@ -7,7 +7,7 @@ docs/method/nvtx.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from critpath.base.grouping import group_rows
 from critpath.base.intervals import I64, Intervals, overlap, union
 from critpath.base.nesting import repeats
 from critpath.base.stats import log2_counts, theil_sen_slope
-from critpath.rank.launch_health import KernelWork
+from critpath.rank.kernel_work import KernelWork, by_work, kernel_work
 from critpath.rank.nvtx.places import path
 from critpath.rank.nvtx.projection import Projection, UnitRanges
 from critpath.rank.process_ops import ProcessOps
@@ -150,19 +150,13 @@ class _Paces:
         most = np.zeros(groups, np.int64)
         clipped = windows.union().clip(ranges.device_start_ns[rows], ranges.device_end_ns[rows])
         np.add.at(most, self.group[rows], np.minimum(ranges.device_ns[rows], clipped))
-        candidates = np.flatnonzero(most > 0)
-        candidates = candidates[np.lexsort((candidates, -most[candidates]))]
-        found: list[tuple[int, int]] = []
-        for g in candidates.tolist():
-            if len(found) >= _RANGES and found[_RANGES - 1][0] <= -int(most[g]):
-                break
-            total = int(self._device(self._launched(self._rows(g))).sum())
-            if total:
-                found = sorted([*found, (-total, g)])
+        largest, left = _largest(most, lambda g: int(self._device(self._launched(self._rows(g))).sum()), _RANGES)
+        host_only, host_only_left = self._host_only(solid)
         return Pacing(
-            ranges=tuple(self._pace(g) for _, g in found[:_RANGES]),
-            ranges_left=candidates.size - min(len(found), _RANGES),
-            **self._host_only(solid),  # type: ignore[arg-type]
+            ranges=tuple(self._pace(g) for g in largest),
+            ranges_left=left,
+            host_only=host_only,
+            host_only_left=host_only_left,
         )
 
     def _rows(self, group: int) -> npt.NDArray[np.intp]:
@@ -172,30 +166,17 @@ class _Paces:
 
     def _launched(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """Places in `ranges.op` of what any of the instances launched."""
-        lo, hi = self.ranges.lo[rows], self.ranges.hi[rows]
-        marks = np.zeros(self.start.size + 1, np.int32)
-        np.add.at(marks, lo, 1)
-        np.add.at(marks, hi, -1)
-        return np.flatnonzero(np.cumsum(marks[:-1]))
+        return _covered(self.ranges.lo[rows], self.ranges.hi[rows], self.start.size)
 
     def _device(self, launched: npt.NDArray[np.intp]) -> I64:
         """Time in each window with at least one of the ops running."""
         return union(self.start[launched], self.end[launched]).clip(self.windows.starts_ns, self.windows.ends_ns)
 
-    def _window_of(self, instants_ns: I64) -> I64:
-        """Window of each instant, -1 outside all."""
-        at = np.searchsorted(self.windows.starts_ns, instants_ns, side="right") - 1
-        within = (at >= 0) & (instants_ns < self.windows.ends_ns[np.maximum(at, 0)])
-        return np.where(within, at, -1)
-
     def _while_open(self, host: Intervals) -> npt.NDArray[np.intp]:
         """Places in `ranges.op` of what any thread launched at these times."""
         lo = np.searchsorted(self.called_in_order, host.starts_ns)
         hi = np.searchsorted(self.called_in_order, host.ends_ns)
-        marks = np.zeros(self.start.size + 1, np.int32)
-        np.add.at(marks, lo, 1)
-        np.add.at(marks, hi, -1)
-        return self.in_order[np.flatnonzero(np.cumsum(marks[:-1]))]
+        return self.in_order[_covered(lo, hi, self.start.size)]
 
     def _pace(self, group: int) -> RangePace:
         p, r, w = self.projection, self.ranges, self.windows
@@ -204,7 +185,7 @@ class _Paces:
         device_ns = self._device(launched)
         host = union(p.start_ns[rows], p.end_ns[rows])
         launches = r.hi[rows] > r.lo[rows]
-        window = self._window_of(np.where(launches, r.device_start_ns[rows], p.start_ns[rows]))
+        window = w.of(np.where(launches, r.device_start_ns[rows], p.start_ns[rows]))
         some, counted = rows[launches], rows[launches & (window >= 0)]
         spans = union(r.device_start_ns[some], r.device_end_ns[some])
         kernels, left = self._kernels(launched)
@@ -237,36 +218,60 @@ class _Paces:
         name = self.ops.name[self.ranges.op[launched]]
         kernels = launched[name >= 0]
         work = overlap(self.start[kernels], self.end[kernels], self.windows.starts_ns, self.windows.ends_ns)
-        kernels, work = kernels[work > 0], work[work > 0]
-        name = self.ops.name[self.ranges.op[kernels]]
-        ids, code = np.unique(name, return_inverse=True)
-        total, count = np.zeros(ids.size, np.int64), np.bincount(code, minlength=ids.size)
-        np.add.at(total, code, work)
-        largest = np.lexsort((ids, -total))[:_KERNELS]
-        told = [KernelWork(self.ops.strings[int(ids[i])], int(count[i]), int(total[i])) for i in largest.tolist()]
-        return tuple(told), ids.size - len(told)
+        told = sorted(kernel_work(self.ops, self.ranges.op[kernels[work > 0]], work[work > 0]), key=by_work)
+        return tuple(told[:_KERNELS]), max(0, len(told) - _KERNELS)
 
-    def _host_only(self, solid: npt.NDArray[np.bool_]) -> dict[str, object]:
+    def _host_only(self, solid: npt.NDArray[np.bool_]) -> tuple[tuple[HostRange, ...], int]:
         p, w = self.projection, self.windows
         launches = np.zeros(self.first.size, np.bool_)
         launches[self.group[solid]] = True
         rows = np.flatnonzero(~launches[self.group] & ~self.inner)
         most = np.zeros(self.first.size, np.int64)
         np.add.at(most, self.group[rows], w.union().clip(p.start_ns[rows], p.end_ns[rows]))
-        candidates = np.flatnonzero(most > 0)
-        found: list[tuple[int, int, HostRange]] = []
-        for g in candidates[np.lexsort((candidates, -most[candidates]))].tolist():
-            if len(found) >= _HOST_RANGES and found[_HOST_RANGES - 1][0] <= -int(most[g]):
-                break
-            its = self._rows(g)
-            host = union(p.start_ns[its], p.end_ns[its])
-            host_ns, any_thread_ns = host.clip(w.starts_ns, w.ends_ns), self._device(self._while_open(host))
-            count = int((self._window_of(p.start_ns[its]) >= 0).sum())
-            found = sorted(
-                [*found, (-int(host_ns.sum()), g, HostRange(self._path(its), count, host_ns, any_thread_ns))]
+
+        def opened(group: int) -> Intervals:
+            its = self._rows(group)
+            return union(p.start_ns[its], p.end_ns[its])
+
+        def told(group: int) -> HostRange:
+            its, host = self._rows(group), opened(group)
+            return HostRange(
+                path=self._path(its),
+                instances=int((w.of(p.start_ns[its]) >= 0).sum()),
+                host_ns=host.clip(w.starts_ns, w.ends_ns),
+                any_thread_ns=self._device(self._while_open(host)),
             )
-        told = tuple(row for _, _, row in found[:_HOST_RANGES])
-        return {"host_only": told, "host_only_left": candidates.size - len(told)}
+
+        largest, left = _largest(most, lambda g: int(opened(g).clip(w.starts_ns, w.ends_ns).sum()), _HOST_RANGES)
+        return tuple(told(g) for g in largest), left
+
+
+def _covered(lo: npt.NDArray[np.integer], hi: npt.NDArray[np.integer], size: int) -> npt.NDArray[np.intp]:
+    """Places below `size` that lie in any of the ranges [lo, hi), ascending."""
+    marks = np.zeros(size + 1, np.int32)
+    np.add.at(marks, lo, 1)
+    np.add.at(marks, hi, -1)
+    return np.flatnonzero(np.cumsum(marks[:-1]))
+
+
+def _largest(bound: I64, measure: Callable[[int], int], keep: int) -> tuple[list[int], int]:
+    """(groups, how many others may have something): the `keep` groups that measure most, without measuring all.
+
+    Args:
+        bound: what each group can measure at most.
+        measure: of a group.
+        keep: how many.
+    """
+    candidates = np.flatnonzero(bound > 0)
+    found: list[tuple[int, int]] = []
+    for group in candidates[np.lexsort((candidates, -bound[candidates]))].tolist():
+        if len(found) >= keep and found[keep - 1][0] <= -int(bound[group]):
+            break
+        total = measure(group)
+        if total:
+            found = sorted([*found, (-total, group)])
+    kept = [group for _, group in found[:keep]]
+    return kept, candidates.size - len(kept)
 
 
 def _inner(projection: Projection, group: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
