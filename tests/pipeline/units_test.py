@@ -9,6 +9,7 @@ import pytest
 from critpath.base.errors import InputError
 from critpath.model.report import Report, unexplained_nulls, violations
 from critpath.pipeline.analyze import analyze
+from critpath.pipeline.mapping import MapSettings, Progress
 from critpath.pipeline.options import Options
 from exports import PID, Export
 
@@ -59,11 +60,10 @@ def test_only_broken_inputs_are_refused(tmp_path: Path) -> None:
 
 
 def test_progress_is_told_after_each_input(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-    analyze(
-        [broken(tmp_path), one().write(tmp_path / "a.sqlite")], progress=lambda done, total: told.append((done, total))
-    )
-    assert told == [(1, 2), (2, 2)]
+    told: list[Progress] = []
+    analyze([broken(tmp_path), one().write(tmp_path / "a.sqlite")], how=MapSettings(progress=told.append))
+    assert told == [Progress(1, 1, 2), Progress(2, 1, 2)]
+    assert told[0].left == 1
 
 
 def test_two_units_of_one_rank_are_not_believed_and_the_reason_is_told(tmp_path: Path) -> None:

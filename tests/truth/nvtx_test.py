@@ -56,7 +56,7 @@ def _union_ns(spans: list[tuple[int, int]]) -> int:
 @pytest.mark.parametrize("name", NAMES)
 def test_device_time_of_every_range_equals_brute_force(name: str) -> None:
     path = REAL / f"{name}.sqlite"
-    frame = analysis([str(path)], Options(frames=True)).frames["nvtx"]
+    frame = analysis([str(path)], Options(frames=True)).frames["nvtx"].collect()
     found = {(t, a, b): ns for t, a, b, ns in frame.select("thread", "start_ns", "end_ns", "device_ns").iter_rows()}
     by_thread = defaultdict(list)
     for thread, called, start, end in _ops(path):
@@ -86,7 +86,7 @@ def test_host_causes_and_blocking_operations_name_their_place(name: str) -> None
 @pytest.mark.parametrize("name", NAMES)
 def test_place_of_the_critical_path_is_a_range_around_the_launch(name: str) -> None:
     path = REAL / f"{name}.sqlite"
-    frame = analysis([str(path)], Options(frames=True)).frames["critical_path"]
+    frame = analysis([str(path)], Options(frames=True)).frames["critical_path"].collect()
     told = frame.filter(pl.col("kind") == "op").get_column("nvtx")
     assert told.is_not_null().sum() > 0
     query = (
@@ -100,7 +100,7 @@ def test_place_of_the_critical_path_is_a_range_around_the_launch(name: str) -> N
 
 
 def _windows(path: Path) -> list[tuple[int, int]]:
-    frame = analysis([str(path)], Options(frames=True)).frames["budget"]
+    frame = analysis([str(path)], Options(frames=True)).frames["budget"].collect()
     return list(frame.select("start_ns", "end_ns").iter_rows())
 
 

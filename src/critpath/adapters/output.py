@@ -11,10 +11,12 @@ from typing import Literal
 
 import polars as pl
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
 
 from critpath.base.errors import CritpathError, OptionError
 from critpath.model.report import Report
+from critpath.pipeline.mapping import Progress
 from critpath.render.markdown import markdown
 from critpath.render.plain import WIDTH
 from critpath.render.text import rendering, text
@@ -77,18 +79,25 @@ def print_error(error: CritpathError) -> None:
 
 
 @contextmanager
-def progress(inputs: int) -> Iterator[Callable[[int, int], None]]:
-    """A callback for (done, in all), drawn on stderr where that is a terminal and there is more than one input."""
+def progress(inputs: int) -> Iterator[Callable[[Progress], None]]:
+    """A callback after each input, drawn on stderr where that is a terminal and there is more than one input."""
     if inputs < 2 or not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield lambda state: None
         return
-    columns = (TextColumn("inputs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task("inputs", total=inputs)
-        yield lambda done, total: bars.update(task, completed=done, total=total)
+    columns = (
+        TextColumn("inputs"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn()
+    )  # fmt: skip
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("inputs", total=inputs, told="")
+
+        def advance(state: Progress) -> None:
+            told = f"{state.failed} failed, {state.left} left" if state.failed else f"{state.left} left"
+            bars.update(task, completed=state.done, total=state.total, told=told)
+
+        yield advance
 
 
-def write_report(report: Report, out: Path, frames: Mapping[str, pl.DataFrame] | None = None) -> None:
+def write_report(report: Report, out: Path, frames: Mapping[str, pl.LazyFrame] | None = None) -> None:
     """Write report.json, and frames/*.parquet where there are frames, into a folder; each file whole or not at all.
 
     Raises:
@@ -97,7 +106,7 @@ def write_report(report: Report, out: Path, frames: Mapping[str, pl.DataFrame] |
     try:
         _write_whole(out / "report.json", lambda path: path.write_text(report.to_json(), encoding="utf-8"))
         for name, frame in (frames or {}).items():
-            _write_whole(out / "frames" / f"{name}.parquet", frame.write_parquet)
+            _write_whole(out / "frames" / f"{name}.parquet", frame.sink_parquet)
     except OSError as fault:
         raise OptionError(
             f"the report can't be written: {fault.strerror or fault}",

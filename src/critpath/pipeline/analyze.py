@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,8 +13,8 @@ from critpath.base.errors import SelectionError
 from critpath.ingest.manifest import manifest_inputs
 from critpath.ingest.source import InputFile, find_inputs, input_file
 from critpath.model.report import Report
-from critpath.pipeline.inputs import summarise_input
 from critpath.pipeline.job import ranks_in_names, with_named_rank, with_rows
+from critpath.pipeline.mapping import MapSettings, map_inputs
 from critpath.pipeline.options import Options, step_options
 from critpath.pipeline.reduce import report_of
 from critpath.pipeline.summaries import InputSummary, UnitSummary
@@ -34,26 +34,22 @@ class Analysis:
     """A report, and the frames with the rows behind it: none unless `Options.frames` is set."""
 
     report: Report
-    frames: Mapping[str, pl.DataFrame]
+    frames: Mapping[str, pl.LazyFrame]
 
 
-def analyze(
-    inputs: Sequence[Input], options: Options | None = None, *, progress: Callable[[int, int], None] | None = None
-) -> Report:
+def analyze(inputs: Sequence[Input], options: Options | None = None, how: MapSettings | None = None) -> Report:
     """The report of one or several inputs; see `analysis`."""
-    return analysis(inputs, options, progress=progress).report
+    return analysis(inputs, options, how).report
 
 
-def analysis(
-    inputs: Sequence[Input], options: Options | None = None, *, progress: Callable[[int, int], None] | None = None
-) -> Analysis:
+def analysis(inputs: Sequence[Input], options: Options | None = None, how: MapSettings | None = None) -> Analysis:
     """The report of one or several inputs, and its frames.
 
     Args:
         inputs: files and folders of any kind; one that doesn't exist becomes a failed row. Without any, those that the
             manifest names.
         options: how to analyse.
-        progress: called with (inputs done, inputs in all) after each.
+        how: who analyses the inputs, and what is kept; by default this process, one after the other, and nothing.
 
     Raises:
         InputError: no input could be read, or one couldn't and `options.strict` is set.
@@ -66,22 +62,21 @@ def analysis(
         chosen = replace(chosen, step=step_options(declared=manifest.step))
     files = _files(inputs) if inputs or manifest is None else manifest_inputs(manifest)
     ranks = [None] * len(files) if chosen.rank_regex is None else ranks_in_names(files, chosen.rank_regex)
-    summaries = []
-    for i, (file, rank) in enumerate(zip(files, ranks, strict=True)):
-        found = with_named_rank(summarise_input(file, i, chosen), rank)
-        summaries.append(with_rows(found, file.path, manifest.reports if manifest else ()))
-        if progress is not None:
-            progress(i + 1, len(files))
+    found = map_inputs(files, chosen, how or MapSettings())
+    summaries = [
+        with_rows(with_named_rank(summary, rank), file.path, manifest.reports if manifest else ())
+        for summary, file, rank in zip(found, files, ranks, strict=True)
+    ]
     _refuse_unreadable(summaries)
     _refuse_empty_selection(summaries, chosen)
     return Analysis(report_of(summaries, chosen), _frames(summaries))
 
 
-def _frames(summaries: Sequence[InputSummary]) -> dict[str, pl.DataFrame]:
+def _frames(summaries: Sequence[InputSummary]) -> dict[str, pl.LazyFrame]:
     """Every frame over all units, the unit's id first."""
-    parts: dict[str, list[pl.DataFrame]] = {}
+    parts: dict[str, list[pl.LazyFrame]] = {}
     for i, unit in enumerate(unit for source in summaries for unit in source.units):
-        for name, frame in unit.frames.items():
+        for name, frame in unit.lazy_frames().items():
             parts.setdefault(name, []).append(frame.select(pl.lit(f"u{i}").alias("unit"), pl.all()))
     return {name: pl.concat(frames) for name, frames in parts.items()}
 

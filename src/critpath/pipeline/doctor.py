@@ -12,6 +12,7 @@ from critpath.ingest.trace import read_trace
 from critpath.model.doctor import Answer, Doctor, ExaminedInput, ExaminedProcess, Pass, Remedy
 from critpath.model.report import Tool
 from critpath.model.trace import Source
+from critpath.pipeline.mapping import Progress
 from critpath.rank.capture import CaptureQuality, ProcessQuality, capture_quality
 from critpath.rank.capture_advice import Advice, capture_advice, export_command, recaptures
 from critpath.rank.diagnostics import Reach
@@ -26,14 +27,14 @@ _STEPS = ("export", "system", "program", "capture")
 
 
 def examine(
-    inputs: Sequence[InputFile], *, strict: bool = False, progress: Callable[[int, int], None] | None = None
+    inputs: Sequence[InputFile], *, strict: bool = False, progress: Callable[[Progress], None] | None = None
 ) -> Doctor:
     """What each input supports, and what would mend it.
 
     Args:
         inputs: existing inputs, as `ingest.source.find_inputs` gives them.
         strict: whether an unreadable input stops everything, instead of being a row.
-        progress: called with (inputs done, inputs in all) after each.
+        progress: called after each input.
 
     Raises:
         CritpathError: no input could be read, or one couldn't and `strict` is set.
@@ -50,7 +51,7 @@ def examine(
         else:
             examined.append(_examined(label(given.path), trace.source, capture_quality(trace)))
         if progress is not None:
-            progress(i + 1, len(inputs))
+            progress(Progress(i + 1, len(faults), len(inputs)))
     if faults and len(faults) == len(inputs):
         raise faults[0]
     return Doctor(

@@ -32,16 +32,10 @@ _RANGES_TOLD = 5
 
 
 def summarise_input(given: InputFile, report: int, options: Options) -> InputSummary:
-    """Read and analyse one input; an unreadable one becomes a row with its error, unless the user was strict.
-
-    Raises:
-        CritpathError: the input can't be read, and `options.strict` is set.
-    """
+    """Read and analyse one input; an unreadable one becomes a row with its error."""
     try:
         read = read_trace(given)
     except CritpathError as error:
-        if options.strict:
-            raise
         return InputSummary(path=label(given.path), error=error)
     trace, damage = without_damage(read)
     places = {(key.process, key.device) for key in unit_keys(trace, report)} | damage.devices()
@@ -50,11 +44,15 @@ def summarise_input(given: InputFile, report: int, options: Options) -> InputSum
     return InputSummary(
         path=label(given.path),
         source=trace.source,
-        units=with_absences(trace, _with_shared_gpus(units), options),
+        units=tuple(_compact(unit) for unit in with_absences(trace, _with_shared_gpus(units), options)),
         quality=capture_quality(read),
         environment=tuple(sorted(trace.environment.items())),
         notes=_notes(trace, damage),
     )
+
+
+def _compact(unit: UnitSummary) -> UnitSummary:
+    return unit if unit.summary is None else replace(unit, summary=unit.summary.compact())
 
 
 def _unit_summary(trace: Trace, damage: Damage, key: UnitKey, keys: Sequence[UnitKey], options: Options) -> UnitSummary:

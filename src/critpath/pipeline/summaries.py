@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import polars as pl
 
@@ -56,6 +57,7 @@ class UnitSummary:
         launches: how its work reached the device.
         nvtx: the pace of its process' NVTX ranges on it; None where there is no range.
         frames: its rows of the frames that were asked for, by frame, without the unit's id.
+        kept_frames: those of them that lie in files.
     """
 
     key: UnitKey
@@ -78,6 +80,14 @@ class UnitSummary:
     launches: LaunchHealth | None = None
     nvtx: Pacing | None = None
     frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    kept_frames: Mapping[str, Path] = field(default_factory=dict)
+
+    def lazy_frames(self) -> dict[str, pl.LazyFrame]:
+        """Its frames, wherever their rows are."""
+        return {
+            **{name: frame.lazy() for name, frame in self.frames.items()},
+            **{name: pl.scan_parquet(path) for name, path in self.kept_frames.items()},
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from critpath.base.intervals import Intervals
 from critpath.model.identity import UnitKey
@@ -51,9 +51,9 @@ class RankSummary:
     Attributes:
         span_ns: first start and last end of its device ops.
         overheads: recorded overhead in the windows by type, of the unit's whole process.
-        busy: when its device was busy, whole capture: units on one GPU are united from it.
+        busy: when its device was busy, whole capture: units on one GPU are united from it; empty once compact.
         waits_called: whether its process called an event wait or record.
-        communicating: when kernels of the communication taxonomy ran, whole capture.
+        communicating: when kernels of the communication taxonomy ran, whole capture; empty once compact.
         profiler_overhead_ns: recorded profiler activity in the windows; never a slowdown (P25).
     """
 
@@ -73,6 +73,10 @@ class RankSummary:
     communicating: Intervals
     waits_called: bool
     profiler_overhead_ns: int
+
+    def compact(self) -> RankSummary:
+        """Without what only its own input's other units need, so that thousands fit the memory of one process."""
+        return replace(self, busy=Intervals.empty(), communicating=Intervals.empty())
 
 
 def summarise(unit: UnitTrace, taxonomy: Taxonomy, options: StepOptions) -> RankSummary | None:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from critpath.adapters.executors import executor as workers
 from critpath.adapters.output import Format, print_report, progress, write_report
 from critpath.ingest.manifest import manifest_inputs, read_manifest
 from critpath.ingest.rules import read_taxonomy
@@ -15,6 +16,7 @@ from critpath.ingest.source import find_inputs
 from critpath.ingest.source_tree import read_source_tree
 from critpath.model.manifest import StepSection
 from critpath.pipeline.analyze import analysis
+from critpath.pipeline.mapping import MapSettings
 from critpath.pipeline.options import Options, step_options
 from critpath.pipeline.options import rank_regex as rank_expression
 
@@ -35,6 +37,7 @@ def analyze(
     out: Path | None = None,
     format_: Annotated[Format, Parameter(name="--format")] = "text",
     strict: bool = False,
+    executor: str | None = None,
 ) -> int:
     r"""Say where a step's time goes, from Nsight Systems exports of one or several ranks.
 
@@ -49,9 +52,11 @@ def analyze(
         rank_regex: expression whose only group, or group named rank, is the rank in an input's name.
         source: the source tree of what was profiled.
         taxonomy: your own kernel-name rules, asked before the bundled ones.
-        out: folder for report.json and frames/*.parquet; created if absent.
+        out: folder for report.json and frames/*.parquet; created if absent. Its summaries/ lets a run after a crash go
+            on where it stopped.
         format_: text for people, md for a page, json for programs.
         strict: stop at the first input that can't be read, instead of making it a row of the report.
+        executor: serial, processes:N, or dask://HOST:PORT; by default processes, up to the cores.
     """
     job = None if manifest is None else read_manifest(manifest)
     options = Options(
@@ -65,8 +70,9 @@ def analyze(
         frames=out is not None,
     )
     files = find_inputs(inputs) if inputs or job is None else manifest_inputs(job)
-    with progress(len(files)) as advance:
-        made = analysis(files, options, progress=advance)
+    with progress(len(files)) as advance, workers(executor, inputs=len(files)) as pool:
+        kept = None if out is None else out / "summaries"
+        made = analysis(files, options, MapSettings(executor=pool, cache=kept, progress=advance))
     if out is not None:
         write_report(made.report, out, made.frames)
     print_report(made.report, format_)

@@ -10,8 +10,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from critpath.adapters.commands.simulate import simulated
+from critpath.adapters.executors import executor as workers
 from critpath.adapters.output import Format, print_note, print_report, progress, write_report
 from critpath.pipeline.analyze import analysis
+from critpath.pipeline.mapping import MapSettings
 from critpath.pipeline.options import Options
 
 __all__ = ["demo"]
@@ -38,8 +40,9 @@ def demo(
         folder = out if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         simulation = simulated(scenario, folder / "exports", seed=seed, ranks=ranks)
         print_note(f"Simulated {scenario}: {ranks} ranks, seed {seed}. The same commands work on your own exports.")
-        with progress(len(simulation.exports)) as advance:
-            made = analysis(simulation.exports, Options(frames=out is not None), progress=advance)
+        files = simulation.exports
+        with progress(len(files)) as advance, workers(None, inputs=len(files)) as pool:
+            made = analysis(files, Options(frames=out is not None), MapSettings(executor=pool, progress=advance))
         if out is not None:
             write_report(made.report, out, made.frames)
         print_report(made.report, format_)
