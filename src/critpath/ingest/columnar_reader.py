@@ -109,6 +109,19 @@ class ColumnarReader(ABC):
             return self._replaced_texts(table, column)
         return texts
 
+    def blobs(self, table: str, column: str, beside: Sequence[str]) -> tuple[dict[str, I64], list[bytes]]:
+        """See `TableReader`."""
+        if column not in self.columns(table):
+            return {c: np.empty(0, np.int64) for c in beside}, []
+        if self._schema_of(table)[column] == pl.Binary:
+            with self._reading(table):
+                values: list[bytes | None] = self._read(self._files[table], [column])[column].to_list()
+        else:
+            values = self._raw(table, column)
+        rows = np.array([i for i, value in enumerate(values) if value is not None], np.intp)
+        cells = self.integers(table, beside)
+        return {c: cells[c][rows] for c in beside}, [value for value in values if value is not None]
+
     def close(self) -> None:  # noqa: B027  (a file is closed again once it is read, so nothing is left to do)
         """See `TableReader`."""
 
@@ -145,6 +158,9 @@ class ColumnarReader(ABC):
         return self._row_counts[table]
 
     def _replaced_texts(self, table: str, column: str) -> list[str | None]:
+        return _decoded(self._raw(table, column))
+
+    def _raw(self, table: str, column: str) -> list[bytes | None]:
         """A text column that holds bytes that are no UTF-8, which polars refuses as a whole."""
         pyarrow = pyarrow_module()
         if pyarrow is None:
@@ -158,7 +174,8 @@ class ColumnarReader(ABC):
             raw = self._read_with(pyarrow, self._files[table], column).cast(pyarrow.large_binary())
         except (pyarrow.ArrowException, OSError) as fault:
             raise self._damaged(table, fault) from fault
-        return _decoded(raw.to_pylist())
+        found: list[bytes | None] = raw.to_pylist()
+        return found
 
     @contextmanager
     def _reading(self, table: str) -> Iterator[None]:

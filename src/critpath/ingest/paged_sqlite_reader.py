@@ -110,6 +110,10 @@ class PagedSqliteReader:
         found = self._by_pages(table, lambda known: self._texts(table, known, column))
         return self._library.texts(table, column) if found is None else found
 
+    def blobs(self, table: str, column: str, beside: Sequence[str]) -> tuple[dict[str, I64], list[bytes]]:
+        """See `TableReader`; few rows have any, so SQLite's library finds them."""
+        return self._library.blobs(table, column, beside)
+
     def close(self) -> None:
         """See `TableReader`."""
         self._file.close()

@@ -40,5 +40,12 @@ class TableReader(Protocol):
             InputError: the table can't be read to its end.
         """
 
+    def blobs(self, table: str, column: str, beside: Sequence[str]) -> tuple[dict[str, I64], list[bytes]]:
+        """The rows whose binary column isn't NULL: integer columns `beside` it, and its bytes, in row order.
+
+        Raises:
+            InputError: the table can't be read to its end.
+        """
+
     def close(self) -> None:
         """Release the input."""

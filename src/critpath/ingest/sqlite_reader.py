@@ -110,6 +110,22 @@ class SqliteReader:
             rows = self._db.execute(f"SELECT {quoted(column)} FROM {self._source(table)}")  # noqa: S608
             return [_as_text(value) for (value,) in rows]
 
+    def blobs(self, table: str, column: str, beside: Sequence[str]) -> tuple[dict[str, I64], list[bytes]]:
+        """See `TableReader`."""
+        if column not in self.columns(table):
+            return {c: np.empty(0, np.int64) for c in beside}, []
+        present = [c for c in beside if c in self.columns(table)]
+        # The column is declared as text and holds bytes that are none.
+        wanted = ", ".join([f"CAST({quoted(column)} AS BLOB)", *map(_typed, present)])
+        with self._reading(table):
+            rows = self._db.execute(
+                f"SELECT {wanted} FROM {self._source(table)} WHERE {quoted(column)} IS NOT NULL"  # noqa: S608
+            ).fetchall()
+        cells = np.array([row[1:] for row in rows], np.int64).reshape(len(rows), len(present))
+        found = {c: np.where(cells[:, i] == MISTYPED, NULL, cells[:, i]) for i, c in enumerate(present)}
+        absent = np.full(len(rows), NULL, np.int64)
+        return {c: found.get(c, absent) for c in beside}, [bytes(row[0]) for row in rows]
+
     def close(self) -> None:
         """See `TableReader`."""
         self._db.close()

@@ -9,6 +9,7 @@ import numpy as np
 from critpath.base.errors import InputError
 from critpath.ingest.label import label
 from critpath.ingest.metadata import Metadata, read_metadata
+from critpath.ingest.nccl_calls import read_nccl_calls
 from critpath.ingest.opened import opened, size_bytes
 from critpath.ingest.reader import TableReader
 from critpath.ingest.schema import EXPECTED_TABLES, EXPORT_TABLES, read_table
@@ -73,6 +74,7 @@ def _trace(reader: TableReader, given: InputFile) -> Trace:
         overheads=read_table(Overheads, reader, strings),
         os_calls=read_table(OsCalls, reader, strings),
         thread_switches=read_table(ThreadSwitches, reader, strings),
+        nccl_calls=read_nccl_calls(reader, exported=metadata.source.blobs_exported),
         diagnostics=read_table(Diagnostics, reader, strings),
         rows=rows,
         mistyped=dict(reader.mistyped),

@@ -31,6 +31,7 @@ __all__ = [
     "Kernels",
     "MemoryKind",
     "Memsets",
+    "NcclCalls",
     "NvtxRanges",
     "OsCalls",
     "Overheads",
@@ -264,6 +265,32 @@ class NvtxRanges(Spans):
     """NVTX domain id, unique within the process; 0 = default."""
     kind: I64
     """nsys event type: 59 push/pop, 60 start/end, 70 and 71 imported text ranges."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NcclCalls(Spans):
+    """NCCL's ranges that carry a payload with a communicator, host time; NULL = the payload doesn't say."""
+
+    process: I64
+    """Process key."""
+    thread: I64
+    """Whole serialized thread id."""
+    name: I64
+    """String id of the call, as `ncclAllReduce`."""
+    communicator: I64
+    """The communicator's 64-bit id, equal on all its ranks, as a signed number."""
+    bytes: I64
+    """Message size: of one rank's part for all-gather and reduce-scatter, of one peer's for all-to-all."""
+    peer: I64
+    """Rank of the other end of a message, in the communicator."""
+    root: I64
+    """Rank of the root, in the communicator."""
+    ranks: I64
+    """Ranks of the communicator; told by its initialization."""
+    rank: I64
+    """The caller's rank in the communicator; told by its initialization."""
+    device: I64
+    """CUDA ordinal of the caller in its process; told by its initialization."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

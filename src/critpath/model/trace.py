@@ -18,6 +18,7 @@ from critpath.model.tables import (
     GraphLaunches,
     Kernels,
     Memsets,
+    NcclCalls,
     NvtxRanges,
     OsCalls,
     Overheads,
@@ -184,6 +185,7 @@ class Trace:
     diagnostics: Diagnostics
     os_calls: OsCalls = field(default_factory=OsCalls.empty)
     thread_switches: ThreadSwitches = field(default_factory=ThreadSwitches.empty)
+    nccl_calls: NcclCalls = field(default_factory=NcclCalls.empty)
     rows: Mapping[str, int] = field(default_factory=dict)
     mistyped: Mapping[str, int] = field(default_factory=dict)
     processes: tuple[Process, ...] = ()

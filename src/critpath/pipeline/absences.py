@@ -32,6 +32,7 @@ from critpath.pipeline.options import Options
 from critpath.pipeline.summaries import UnitSummary
 from critpath.rank.absence import Absence, absence, clipped
 from critpath.rank.attribution import ProcessFacts, Surroundings
+from critpath.rank.collective_ops import collective_ops, meetings
 from critpath.rank.contention import contention
 from critpath.rank.critical_path import critical_path
 from critpath.rank.edges import edges
@@ -72,23 +73,27 @@ def with_absences(trace: Trace, units: tuple[UnitSummary, ...], options: Options
             others=reduce(Intervals.union, others, Intervals.empty()),
             communication=unit.summary.communicating,
         )
-        done.append(_analysed(facts[process], unit, unit.summary, around, with_frames=options.frames))
+        done.append(_analysed(trace, facts[process], unit, around, options))
     return tuple(done)
 
 
 def _analysed(
-    facts: ProcessFacts, unit: UnitSummary, found: RankSummary, around: Surroundings, *, with_frames: bool
+    trace: Trace, facts: ProcessFacts, unit: UnitSummary, around: Surroundings, options: Options
 ) -> UnitSummary:
     """A unit with all that follows from its process' dependencies, host rows and ranges."""
+    found = unit.summary
+    if found is None:
+        return unit
     ops, device, windows = facts.ops, unit.key.device, found.windows
     told, divided = absence(facts, device, windows, around)
+    cut = clipped(divided.parts, windows)
     path = critical_path(facts, device, windows, told.measured)
     launched = for_unit(facts.ranges, ops, ops.device == device)
     frames = {}
-    if with_frames:
+    if options.frames:
         frames = {
             "budget": budget_frame(found, told),
-            "gaps": gap_frame(ops, divided, clipped(divided.parts, windows), facts.places),
+            "gaps": gap_frame(ops, divided, cut, facts.places),
             "edges": edges(facts).frame(facts, device),
             "critical_path": path.frame(facts.places),
             "nvtx": nvtx_frame(ops, facts.ranges, launched, divided.parts),
@@ -99,6 +104,7 @@ def _analysed(
         path=path_totals(facts, path, windows, told.measured, facts.places),
         contention=contention(ops, device, windows, around.others.union(around.migrations)),
         launches=launch_health(ops, device, windows, told.measured.launch.long_call_ns),
+        collectives=collective_ops(trace, ops, meetings(ops, device, divided, cut), windows, options.taxonomy),
         nvtx=pacing(ops, facts.ranges, launched, windows, bucket_times(divided.parts)) if len(facts.ranges) else None,
         frames=frames,
     )

@@ -21,6 +21,7 @@ from critpath.pipeline.absences import with_absences
 from critpath.pipeline.options import Options
 from critpath.pipeline.summaries import InputSummary, Note, SharedGpu, UnitSummary
 from critpath.rank.capture import capture_quality
+from critpath.rank.collective_ops import memberships
 from critpath.rank.set_aside import Damage, without_damage
 from critpath.rank.summary import StepOptions, ops_span, summarise
 from critpath.rank.units import unit_keys, unit_trace
@@ -58,7 +59,8 @@ def _compact(unit: UnitSummary) -> UnitSummary:
 def _unit_summary(trace: Trace, damage: Damage, key: UnitKey, keys: Sequence[UnitKey], options: Options) -> UnitSummary:
     rows = unit_trace(trace, key)
     found = summarise(rows, options.taxonomy, options.step)
-    rank, rank_source = _rank(trace, key, alone=sum(k.process == key.process for k in keys) == 1)
+    alone = sum(k.process == key.process for k in keys) == 1
+    rank, rank_source = _rank(trace, key, alone=alone)
     null_streams, known = _null_streams(trace)
     damaged = damage.of(key.process, key.device)
     return UnitSummary(
@@ -72,6 +74,7 @@ def _unit_summary(trace: Trace, damage: Damage, key: UnitKey, keys: Sequence[Uni
         summary=found,
         span_ns=ops_span(rows),
         failure=None if found else _failure(rows, damaged, options.step),
+        memberships=memberships(trace.nccl_calls, key.process, key.device, alone=alone),
         ranges=() if found or options.step.step is None else _range_texts(rows),
     )
 

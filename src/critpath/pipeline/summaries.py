@@ -14,6 +14,7 @@ from critpath.model.identity import UnitKey
 from critpath.model.trace import Gpu, Source
 from critpath.rank.absence import Absence
 from critpath.rank.capture import CaptureQuality
+from critpath.rank.collective_ops import CollectiveOps, Membership
 from critpath.rank.contention import Contentions
 from critpath.rank.launch_health import LaunchHealth
 from critpath.rank.nvtx.pacing import Pacing
@@ -56,6 +57,8 @@ class UnitSummary:
         contention: its kernels alone and beside communication or copies.
         launches: how its work reached the device.
         nvtx: the pace of its process' NVTX ranges on it; None where there is no range.
+        collectives: its kernels in which ranks meet.
+        memberships: its communicators, as NCCL's initialization tells them.
         frames: its rows of the frames that were asked for, by frame, without the unit's id.
         kept_frames: those of them that lie in files.
     """
@@ -79,6 +82,8 @@ class UnitSummary:
     contention: Contentions | None = None
     launches: LaunchHealth | None = None
     nvtx: Pacing | None = None
+    collectives: CollectiveOps | None = None
+    memberships: tuple[Membership, ...] = ()
     frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     kept_frames: Mapping[str, Path] = field(default_factory=dict)
 
