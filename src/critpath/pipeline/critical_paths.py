@@ -58,8 +58,11 @@ def _largest(links: Iterable[PathLink], key: Callable[[PathLink], str]) -> list[
     for link in links:
         total[key(link)] = total.get(key(link), 0) + link.ns
     rows = sorted(total.items(), key=lambda pair: (-pair[1], pair[0]))
-    kept, rest = rows[:LIST_LIMIT], rows[LIST_LIMIT:]
-    return [*kept, (REST, sum(ns for _, ns in rest))] if rest else kept
+    if len(rows) <= LIST_LIMIT:
+        return rows
+    # What is itself called `rest` would stand where the others are told.
+    kept = [row for row in rows[:LIST_LIMIT] if row[0] != REST]
+    return [*kept, (REST, sum(total.values()) - sum(ns for _, ns in kept))]
 
 
 def _part(link: PathLink, ms: Callable[[int], float], whole_ns: int) -> PathPart:

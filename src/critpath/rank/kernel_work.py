@@ -34,8 +34,12 @@ def kernel_work(ops: ProcessOps, kernels: npt.NDArray[np.integer], work_ns: I64)
     work = np.zeros(ids.size, np.int64)
     np.add.at(work, code, work_ns)
     counts = np.bincount(code, minlength=ids.size).tolist()
-    names = (ops.strings[name] for name in ids.tolist())
-    return [KernelWork(*row) for row in zip(names, counts, work.tolist(), strict=True)]
+    found: dict[str, KernelWork] = {}
+    for name, count, ns in zip((ops.strings[i] for i in ids.tolist()), counts, work.tolist(), strict=True):
+        # An export may hold one text under several ids.
+        known = found.get(name, KernelWork(name, 0, 0))
+        found[name] = KernelWork(name, known.count + count, known.work_ns + ns)
+    return list(found.values())
 
 
 def by_work(row: KernelWork) -> tuple[int, str]:

@@ -125,8 +125,9 @@ def launch_health(ops: ProcessOps, device: int, windows: Windows, long_call_ns: 
     mine = ops.device == device
     inside = mine & (windows.of(ops.start_ns) >= 0)
     called, linked = ops.called_ns(), ops.call >= 0
+    first = ops.first_node == np.arange(len(ops))
     before = linked & (called > ops.start_ns)
-    launched = np.flatnonzero(mine & linked & ~before & ~ops.later_node)
+    launched = np.flatnonzero(mine & linked & ~before & first)
     begin, end = called[launched], ops.start_ns[launched]
     delays = (end - begin)[inside[launched]]
     lengths = windows.lengths_ns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from critpath.model.identity import NULL
 from critpath.model.taxonomy import Taxonomy
 from critpath.model.trace import Trace
 from critpath.rank.attribution import HostRows, ProcessFacts
@@ -46,11 +47,12 @@ def process_facts(trace: Trace, process: int, taxonomy: Taxonomy) -> ProcessFact
         host=host,
         unseen_graphs_ns=np.concatenate([np.empty(0, np.int64), *unseen]),
         ranges=ranges,
-        places=op_places(ranges, ops) if ranges.op.size else None,
+        places=op_places(ranges, ops) if (ranges.hi > ranges.lo).any() else None,
     )
 
 
 def _ranges(trace: Trace, process: int, ops: ProcessOps) -> Projection:
     ranges = trace.nvtx_ranges.where(trace.nvtx_ranges.process == process)
-    last = [int(t.max()) for t in (ops.calls.end_ns, ranges.start_ns) if t.size]
+    closed = ranges.end_ns[ranges.end_ns != NULL]
+    last = [int(t.max()) for t in (ops.calls.end_ns, ops.end_ns, ranges.start_ns, closed) if t.size]
     return project(ops, ranges, trace.strings, max(last, default=0))

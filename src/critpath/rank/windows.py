@@ -105,11 +105,20 @@ class Windows:
         return not self.declared and self.cross_check is not None and self.cross_check.is_material
 
     def of(self, instants_ns: I64) -> I64:
-        """Window that each instant lies in: its place, -1 outside all; shape of `instants_ns`."""
+        """Window that each instant lies in: its place, -1 outside all; shape of `instants_ns`.
+
+        Windows of scope `range` may overlap: then it is the latest-started one that hasn't ended.
+        """
         at = np.searchsorted(self.starts_ns, instants_ns, side="right").astype(np.int64) - 1
         if not len(self):
             return at
-        return np.where((at >= 0) & (instants_ns < self.ends_ns[np.maximum(at, 0)]), at, -1)
+        reach = np.concatenate([[NULL], np.maximum.accumulate(self.ends_ns)])
+        while True:
+            ended = (at >= 0) & (instants_ns >= self.ends_ns[np.maximum(at, 0)])
+            # None of the earlier ones lasts that long, or the next earlier one may.
+            at[ended] = np.where(instants_ns[ended] < reach[at[ended]], at[ended] - 1, -1)
+            if not ended.any():
+                return at
 
     def union(self) -> Intervals:
         """All windows together."""

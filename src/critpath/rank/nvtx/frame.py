@@ -18,6 +18,7 @@ from critpath.rank.nvtx.projection import (
     Projection,
     UnitRanges,
     gap_parts,
+    on_threads_of,
 )
 from critpath.rank.parts import BUCKETS, Parts
 from critpath.rank.process_ops import ProcessOps
@@ -38,7 +39,7 @@ def nvtx_frame(ops: ProcessOps, projection: Projection, ranges: UnitRanges, part
         ranges: what they launched on the unit.
         parts: the unit's time without compute, whole timeline.
     """
-    rows = np.flatnonzero(_kept(ops, projection, ranges))
+    rows = np.flatnonzero(on_threads_of(projection, ranges, ops))
     told = paths(projection)
     columns: dict[str, pl.Series | I64 | I32 | npt.NDArray[np.bool_]] = {
         "range": _words(projection.names, projection.name[rows].astype(np.int64)),
@@ -73,12 +74,6 @@ def nvtx_frame(ops: ProcessOps, projection: Projection, ranges: UnitRanges, part
 def bucket_times(parts: Parts) -> tuple[Intervals, ...]:
     """When each bucket's pieces last, by the code of the bucket."""
     return tuple(parts.where(parts.bucket == code).spans() for code in range(len(BUCKETS)))
-
-
-def _kept(ops: ProcessOps, projection: Projection, ranges: UnitRanges) -> npt.NDArray[np.bool_]:
-    thread = ops.launching_thread()
-    elsewhere = np.setdiff1d(thread[projection.op], thread[ranges.op])
-    return ~np.isin(projection.thread, elsewhere)
 
 
 def _texts(strings: Strings, ids: I64) -> pl.Series:

@@ -18,8 +18,8 @@ from critpath.base.intervals import I64, Intervals, overlap, union
 from critpath.base.nesting import repeats
 from critpath.base.stats import log2_counts, theil_sen_slope
 from critpath.rank.kernel_work import KernelWork, by_work, kernel_work
-from critpath.rank.nvtx.places import path
-from critpath.rank.nvtx.projection import Projection, UnitRanges
+from critpath.rank.nvtx.places import paths
+from critpath.rank.nvtx.projection import Projection, UnitRanges, on_threads_of
 from critpath.rank.process_ops import ProcessOps
 from critpath.rank.windows import Windows
 
@@ -140,6 +140,7 @@ class _Paces:
         order = np.argsort(group, kind="stable")
         self.edges = np.searchsorted(group[order], np.arange(first.size + 1))
         self.order, self.group, self.inner = order, group, _inner(projection, group)
+        self.paths = paths(projection)
 
     def told(self) -> Pacing:
         groups = self.first.size
@@ -208,11 +209,8 @@ class _Paces:
 
     def _path(self, rows: npt.NDArray[np.intp]) -> str:
         """The path of most instances; of equally many, the first to occur."""
-        parents = self.projection.parent[rows]
-        above = np.where(parents >= 0, self.projection.name[np.maximum(parents, 0)], -1)
-        names, at, count = np.unique(above, return_index=True, return_counts=True)
-        best = np.lexsort((at, -count))[0] if names.size else 0
-        return path(self.projection, int(rows[at[best]]))
+        codes, at, count = np.unique(self.paths.code[rows], return_index=True, return_counts=True)
+        return self.paths.texts[int(codes[np.lexsort((at, -count))[0]])]
 
     def _kernels(self, launched: npt.NDArray[np.intp]) -> tuple[tuple[KernelWork, ...], int]:
         name = self.ops.name[self.ranges.op[launched]]
@@ -225,19 +223,23 @@ class _Paces:
         p, w = self.projection, self.windows
         launches = np.zeros(self.first.size, np.bool_)
         launches[self.group[solid]] = True
-        rows = np.flatnonzero(~launches[self.group] & ~self.inner)
+        here = on_threads_of(p, self.ranges, self.ops)
+        rows = np.flatnonzero(~launches[self.group] & ~self.inner & here)
         most = np.zeros(self.first.size, np.int64)
         np.add.at(most, self.group[rows], w.union().clip(p.start_ns[rows], p.end_ns[rows]))
 
         def opened(group: int) -> Intervals:
             its = self._rows(group)
+            its = its[here[its]]
             return union(p.start_ns[its], p.end_ns[its])
 
         def told(group: int) -> HostRange:
             its, host = self._rows(group), opened(group)
+            its = its[here[its]]
+            within = w.of(p.start_ns[its]) >= 0
             return HostRange(
-                path=self._path(its),
-                instances=int((w.of(p.start_ns[its]) >= 0).sum()),
+                path=self._path(its[within] if within.any() else its),
+                instances=int(within.sum()),
                 host_ns=host.clip(w.starts_ns, w.ends_ns),
                 any_thread_ns=self._device(self._while_open(host)),
             )
@@ -264,14 +266,17 @@ def _largest(bound: I64, measure: Callable[[int], int], keep: int) -> tuple[list
     """
     candidates = np.flatnonzero(bound > 0)
     found: list[tuple[int, int]] = []
+    nothing = 0
     for group in candidates[np.lexsort((candidates, -bound[candidates]))].tolist():
         if len(found) >= keep and found[keep - 1][0] <= -int(bound[group]):
             break
         total = measure(group)
         if total:
             found = sorted([*found, (-total, group)])
+        else:
+            nothing += 1
     kept = [group for _, group in found[:keep]]
-    return kept, candidates.size - len(kept)
+    return kept, candidates.size - nothing - len(kept)
 
 
 def _inner(projection: Projection, group: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:

@@ -55,6 +55,8 @@ def place_of(projection: Projection, thread: I64, at_ns: I64) -> I64:
         if not asked.size:
             continue
         spans = _spans(projection, rows)
+        if not spans.row.size:
+            continue
         span = np.searchsorted(spans.starts_ns, at_ns[asked], side="right") - 1
         within = (span >= 0) & (at_ns[asked] < spans.ends_ns[np.maximum(span, 0)])
         result[asked] = np.where(within, spans.row[np.maximum(span, 0)], -1)

@@ -39,6 +39,7 @@ __all__ = [
     "by_thread",
     "for_unit",
     "gap_parts",
+    "on_threads_of",
     "project",
 ]
 
@@ -136,11 +137,11 @@ def project(ops: ProcessOps, ranges: NvtxRanges, strings: Strings, end_of_captur
         strings: texts of the export.
         end_of_capture_ns: where ranges end that neither were closed nor lie in one that was.
     """
-    kept = (ranges.end_ns == NULL) | (ranges.end_ns > ranges.start_ns)
+    ends = _closed_ends(ranges, end_of_capture_ns)
+    kept = ends > ranges.start_ns
     left_out = len(ranges) - int(kept.sum())
     if left_out:
-        ranges = ranges.where(kept)
-    ends = _closed_ends(ranges, end_of_capture_ns)
+        ranges, ends = ranges.where(kept), ends[kept]
     order = np.lexsort((-ends, ranges.start_ns, ranges.thread))
     unclosed, elsewhere = ranges.end_ns == NULL, _ends_elsewhere(ranges)
     told = read_names(ranges, strings)
@@ -218,6 +219,13 @@ def gap_parts(ranges: UnitRanges, pieces: Intervals) -> I64:
     rows = np.flatnonzero(ranges.hi > ranges.lo)
     result[rows] = pieces.clip(ranges.device_start_ns[rows], ranges.device_end_ns[rows])
     return result
+
+
+def on_threads_of(projection: Projection, ranges: UnitRanges, ops: ProcessOps) -> npt.NDArray[np.bool_]:
+    """Ranges of threads that don't launch on other devices of the process only, shape (n,)."""
+    thread = ops.launching_thread()
+    elsewhere = np.setdiff1d(thread[projection.op], thread[ranges.op])
+    return ~np.isin(projection.thread, elsewhere)
 
 
 def by_thread(thread: I64) -> list[tuple[int, slice]]:
