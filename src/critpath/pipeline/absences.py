@@ -104,7 +104,9 @@ def _analysed(
         path=path_totals(facts, path, windows, told.measured, facts.places),
         contention=contention(ops, device, windows, around.others.union(around.migrations)),
         launches=launch_health(ops, device, windows, told.measured.launch.long_call_ns),
-        collectives=collective_ops(trace, ops, meetings(ops, device, divided, cut), windows, options.taxonomy),
+        collectives=collective_ops(
+            trace, ops, meetings(ops, device, (divided, cut), options.taxonomy), windows, options.taxonomy
+        ),
         nvtx=pacing(ops, facts.ranges, launched, windows, bucket_times(divided.parts)) if len(facts.ranges) else None,
         frames=frames,
     )

@@ -91,17 +91,20 @@ class CollectiveOps:
         return self.end_ns - self.start_ns
 
 
-def meetings(ops: ProcessOps, device: int, divided: Attribution, cut: Clipped) -> Meetings:
+def meetings(ops: ProcessOps, device: int, blocked: tuple[Attribution, Clipped], taxonomy: Taxonomy) -> Meetings:
     """The kernels of a unit in which ranks meet.
 
     Args:
         ops: of the unit's process.
         device: the unit's.
-        divided: why compute was absent.
-        cut: its pieces in the windows.
+        blocked: why compute was absent, and its pieces in the windows.
+        taxonomy: how kernel names are read.
     """
-    meets = np.isin(ops.component, [i for i, name in enumerate(ops.components) if name in _MEETING])
-    rows = np.flatnonzero((ops.device == device) & meets & (ops.name >= 0))
+    divided, cut = blocked
+    rows = np.flatnonzero((ops.device == device) & ops.communication & (ops.name >= 0))
+    ids = np.unique(ops.name[rows])
+    meeting = [i for i in ids.tolist() if _meets(taxonomy.classify(ops.strings[i]))]
+    rows = rows[np.isin(ops.name[rows], meeting)]
     owner = divided.parts.op[cut.piece]
     mine = (divided.parts.bucket[cut.piece] == BLOCKING) & (owner >= 0)
     # Other labels stand for what an op would have to be to run: late, or stalled.
@@ -165,8 +168,17 @@ def memberships(calls: NcclCalls, process: int, device: int, *, alone: bool) -> 
     return tuple(Membership(*row) for row in dict.fromkeys(rows) if 0 <= row[2] < row[1])
 
 
+def _meets(known: Classification) -> bool:
+    """Whether ranks wait for each other in it: control kernels only prepare, but for those that notify all."""
+    return known.component in _MEETING or _notifies(known)
+
+
+def _notifies(known: Classification) -> bool:
+    return known.rule is not None and known.rule.endswith(".notify")
+
+
 def _kinds(known: list[Classification]) -> tuple[tuple[str, ...], npt.NDArray[np.intp]]:
-    told = [c.collective or "unknown" for c in known]
+    told = ["notify" if _notifies(c) else c.collective or "unknown" for c in known]
     kinds = tuple(sorted(set(told)))
     return kinds, np.array([kinds.index(kind) for kind in told], np.intp)
 

@@ -26,6 +26,8 @@ _TOGETHER_NS = 60_000
 """Ends of one collective on two devices differ by less, but for outliers: device clocks by 12 us or so, the library's
 last hop and exit by as much. Source: the fixtures and reference figures of docs/method/ranks.md."""
 
+_LOOSE = frozenset({"dispatch", "combine"})
+
 _OFTEN = 0.8
 _FEWEST = 3
 """Instances from which on ends that agree are no accident."""
@@ -78,6 +80,9 @@ def _meet(
 
     Units of one host that tell its clock must end at one time; others at a steady distance, since their clocks differ.
     """
+    if one[1].size != other[1].size:
+        return False
+    one, other = (_tying(units, each) for each in (one, other))
     size = min(one[1].size, other[1].size)
     if size < _FEWEST or one[1].size != other[1].size:
         return False
@@ -90,6 +95,14 @@ def _meet(
     if not (a.host == b.host and a.shared_clock and b.shared_clock):
         apart = apart - _line(ends[0], apart)
     return bool((np.abs(apart) <= _TOGETHER_NS).mean() >= _OFTEN)
+
+
+def _tying(units: Sequence[RunUnit], lane: tuple[int, npt.NDArray[np.intp]]) -> tuple[int, npt.NDArray[np.intp]]:
+    """A stream's ops without those that each rank leaves when its own data is there, where it has others."""
+    unit, rows = lane
+    ops = units[unit].collectives
+    loose = np.array([kind in _LOOSE for kind in ops.kinds], np.bool_)[ops.kind[rows]]
+    return unit, rows if loose.all() else rows[~loose]
 
 
 def _line(at_ns: I64, apart_ns: I64) -> I64:
