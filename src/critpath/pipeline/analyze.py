@@ -13,7 +13,7 @@ from critpath.base.errors import SelectionError
 from critpath.ingest.manifest import manifest_inputs
 from critpath.ingest.source import InputFile, find_inputs, input_file
 from critpath.model.report import Report
-from critpath.pipeline.job import ranks_in_names, with_named_rank, with_rows
+from critpath.pipeline.job import ranks_in_names, with_named_rank, with_nccl_ranks, with_rows
 from critpath.pipeline.mapping import MapSettings, map_inputs
 from critpath.pipeline.options import Options, step_options
 from critpath.pipeline.reduce import report_of
@@ -67,6 +67,7 @@ def analysis(inputs: Sequence[Input], options: Options | None = None, how: MapSe
         with_rows(with_named_rank(summary, rank), file.path, manifest.reports if manifest else ())
         for summary, file, rank in zip(found, files, ranks, strict=True)
     ]
+    summaries = with_nccl_ranks(summaries, manifest.job.ranks if manifest else None)
     _refuse_unreadable(summaries)
     _refuse_empty_selection(summaries, chosen)
     return Analysis(report_of(summaries, chosen), _frames(summaries))

@@ -21,7 +21,7 @@ from critpath.model.report.words import RankSource
 from critpath.model.values import Unavailable
 from critpath.pipeline.summaries import InputSummary, UnitSummary
 
-__all__ = ["ranks_in_names", "with_named_rank", "with_rows", "without_duplicate_ranks"]
+__all__ = ["ranks_in_names", "with_named_rank", "with_nccl_ranks", "with_rows", "without_duplicate_ranks"]
 
 T = TypeVar("T", int, str)
 
@@ -66,6 +66,32 @@ def with_rows(source: InputSummary, path: Path, rows: Sequence[ReportRow]) -> In
     for row in mine:
         _check_selection(source, row)
     return replace(source, units=tuple(_with_rows(unit, mine) for unit in source.units))
+
+
+def with_nccl_ranks(sources: Sequence[InputSummary], ranks: int | None) -> list[InputSummary]:
+    """Inputs whose units have the rank that NCCL's initialization gave them in the job's own communicator.
+
+    That is the one communicator of the job's size; where nobody told the size, the largest of all, if there is just one
+    of that size. A smaller one numbers the ranks of a part.
+
+    Args:
+        sources: with what users say of ranks, which is believed more.
+        ranks: of the job, as its manifest declares.
+    """
+    sizes = {m.communicator: m.ranks for source in sources for unit in source.units for m in unit.memberships}
+    told = {int(v) for s in sources for k, v in s.environment if k == "WORLD_SIZE" and v.isdigit()}
+    size = ranks or (told.pop() if len(told) == 1 else max(sizes.values(), default=0))
+    world = [key for key, ranks_there in sizes.items() if ranks_there == size]
+    if len(world) != 1 or len(told) > 1:
+        return list(sources)
+
+    def named(unit: UnitSummary) -> UnitSummary:
+        mine = [m.rank for m in unit.memberships if m.communicator == world[0]]
+        if len(mine) != 1 or unit.rank_source in ("manifest", "rank-regex"):
+            return unit
+        return replace(unit, rank=mine[0], rank_source="nccl-nvtx")
+
+    return [replace(source, units=tuple(named(unit) for unit in source.units)) for source in sources]
 
 
 def without_duplicate_ranks(units: Sequence[Unit]) -> tuple[list[Unit], list[Unavailable]]:

@@ -60,7 +60,12 @@ def job_facts(inputs: Sequence[InputSummary], ids: Mapping[UnitKey, str], manife
         ids: the report's id of every unit.
         manifest: what the user says of the job.
     """
-    told = [(unit, source) for source in inputs for unit in source.units if unit.summary and unit.collectives]
+    told = [
+        (unit, source)
+        for source in inputs
+        for unit in source.units
+        if unit.summary is not None and unit.collectives is not None
+    ]
     if not told:
         return None
     places = hosts([_axis(unit, source) for unit, source in told])

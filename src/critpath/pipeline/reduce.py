@@ -20,7 +20,10 @@ from critpath.model.report import (
 from critpath.model.values import Unavailable
 from critpath.pipeline.capture import capture_section, capture_unavailable
 from critpath.pipeline.job import without_duplicate_ranks
+from critpath.pipeline.matched_units import with_matches
 from critpath.pipeline.options import Options
+from critpath.pipeline.ranks import job_facts
+from critpath.pipeline.report_ranks import report_ranks
 from critpath.pipeline.summaries import InputSummary
 from critpath.pipeline.units import report_unit
 from critpath.pipeline.verdict import limits, verdict
@@ -28,6 +31,11 @@ from critpath.pipeline.workload import declared, workload
 
 __all__ = ["report_of"]
 
+_UNMATCHED = "none of its collectives was matched with those of another captured unit"
+_NO_SIZES = (
+    "NCCL's payloads, which tell sizes, were not exported for every call: nsys export --include-blobs=true; kernels of "
+    "other libraries tell none"
+)
 _NOT_ANALYSED = (
     ("units[].absent.launch_starved.by_host_cause[].nvtx", "ranges are not projected by this version"),
     ("units[].absent.dependency_stalled.by_reason.copy_engine", "compute ops hold no copy engine"),
@@ -36,17 +44,24 @@ _NOT_ANALYSED = (
         "hardware queues are told apart only where all streams are known to share one",
     ),
     ("units[].absent.dependency_stalled.by_reason.host_callback", "host callbacks leave no rows"),
-    ("units[].communication.blocking_transfer_ms", "collectives are not matched by this version"),
-    ("units[].communication.blocking_peer_wait_ms", "collectives are not matched by this version"),
-    ("units[].communication.by_dimension", "parallel dimensions are not read by this version"),
-    ("units[].communication.matched", "collectives are not matched by this version"),
-    ("units[].communication.unmatched", "collectives are not matched by this version"),
-    ("units[].communication.transfer_proxy_ms", "collectives are not matched by this version"),
-    ("units[].communication.jitter_wait_ms", "collectives are not matched by this version"),
-    ("units[].communication.collectives[].bytes", "message sizes are not read by this version"),
+    ("units[].communication.blocking_transfer_ms", _UNMATCHED),
+    ("units[].communication.blocking_peer_wait_ms", _UNMATCHED),
+    (
+        "units[].communication.by_dimension",
+        "no matched communicator of the unit fits one declared parallel dimension alone; sizes are declared in the "
+        "manifest's [parallel], ranks in its [[report]] rows",
+    ),
+    ("units[].communication.matched", "the unit's kernels could not be told"),
+    ("units[].communication.unmatched", "the unit's kernels could not be told"),
+    ("units[].communication.transfer_proxy_ms", _UNMATCHED),
+    ("units[].communication.jitter_wait_ms", _UNMATCHED),
+    ("units[].communication.collectives[].bytes", _NO_SIZES),
+    ("ranks.collectives.communicators[].bytes", _NO_SIZES),
     ("units[].mfu", "model FLOPs are not computed by this version"),
     ("capture.perturbation", "no trainer step times were given"),
-    ("ranks", "units are not compared by this version"),
+    ("ranks.step", "no step is in the windows of all analysed units, or the windows are no steps"),
+    ("ranks.collectives.communicators[].transfer_proxy_ms", "no instance lies in the windows of all its participants"),
+    ("ranks.collectives.communicators[].jitter_wait_ms", "no instance lies in the windows of all its participants"),
     ("combined_ceiling", "ceilings are not computed by this version"),
 )
 
@@ -57,6 +72,9 @@ def report_of(inputs: Sequence[InputSummary], options: Options) -> Report:
     ids = {key: f"u{i}" for i, key in enumerate(keys)}
     units = [report_unit(unit, source, ids) for source in inputs for unit in source.units]
     units, doubted = without_duplicate_ranks(units)
+    facts = job_facts(inputs, ids, options.manifest)
+    if facts is not None:
+        units = with_matches(units, [facts.place.get(key) for key in keys], facts)
     capture = declared(capture_section(inputs, ids), options.source, options.manifest)
     report = Report(
         tool=Tool(version=__version__),
@@ -69,6 +87,7 @@ def report_of(inputs: Sequence[InputSummary], options: Options) -> Report:
             sha256=options.taxonomy.sha256,
         ),
         units=units,
+        ranks=None if facts is None else report_ranks(facts),
         unavailable=[*_unavailable(units), *capture_unavailable(capture, units), *doubted],
         about=ABOUT,
     )
@@ -132,4 +151,6 @@ def _unavailable(units: Sequence[Unit]) -> list[Unavailable]:
     for i, unit in enumerate(units):
         if unit.budget is None:
             found.append(Unavailable(path=f"units[{i}]", reason=unit.error or "the unit could not be analysed"))
+    if all(unit.budget is None for unit in units):
+        found.append(Unavailable(path="ranks", reason="no unit could be analysed"))
     return found

@@ -169,6 +169,10 @@ class Communication(Part):
     """Shortest participant's time of matched collectives; a proxy of the transfer, an upper bound of it."""
     jitter_wait_ms: Ms | None = None
     """Own time of matched collectives minus the transfer proxy: arrival wait."""
+    aligned_wait_ms: Ms | None = Field(
+        default=None, json_schema_extra=null_means("clocks are not aligned, or no collective was matched")
+    )
+    """The same by aligned clocks: from its own start to the last participant's, in matched collectives."""
     contention: list[Contention] = Field(default_factory=list)
     """Kernels that ran alone and beside communication or copies often enough to compare, largest cost first."""
     overlap_cost: list[OverlapCost] = Field(default_factory=list)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from critpath.model.report.part import Bytes, Count, Ms, Ns, Part, Percent, Rate, Share, null_means
-from critpath.model.report.words import AlignmentQuality, Pattern, StragglerVerdict
+from critpath.model.report.words import AlignmentQuality, LateCauseKind, Pattern, StragglerVerdict
 
 __all__ = [
     "Alignment",
@@ -93,6 +93,10 @@ class HostClock(Part):
     """Held-out residuals of the fit."""
     quality: AlignmentQuality
     """Whether times of this host may be compared with others."""
+    certified_width_ns: Ns | None = Field(
+        default=None, json_schema_extra=null_means("causality alone ties none of its units to the reference host's")
+    )
+    """How far its clock may be from the reference's at most, whatever the fit says: the least over pairs of units."""
 
 
 class Alignment(Part):
@@ -102,6 +106,9 @@ class Alignment(Part):
     """Host whose clock the others are told in."""
     hosts: list[HostClock] = Field(default_factory=list)
     """The other hosts."""
+    suspect: list[str] = Field(default_factory=list)
+    """Communicators whose matches contradict causality: a wrong match, or a clock that isn't linear. Nothing is aligned
+    on them."""
 
 
 class Communicator(Part):
@@ -111,14 +118,32 @@ class Communicator(Part):
     """What identifies it; says so when it is inferred."""
     units: list[str]
     """Captured units that take part."""
+    inferred: bool
+    """Whether only likeness and time tell that they meet: the capture names no communicator."""
+    size: Count | None = Field(
+        default=None, json_schema_extra=null_means("its initialization, which tells its size, was not captured")
+    )
+    """Its ranks, captured or not."""
+    dimension: str | None = Field(
+        default=None, json_schema_extra=null_means("no declared parallel dimension fits, or several do")
+    )
+    """Parallel dimension, as `tp`."""
+    inter_host: bool
+    """Whether its captured units lie on several hosts."""
+    kinds: list[str] = Field(default_factory=list)
+    """What its collectives do."""
     instances: Count
     """Matched instances."""
     bytes: Bytes | None = None
     """Payload of one unit, over all instances."""
     transfer_proxy_ms: Ms | None = None
     """Shortest participant's time: a proxy of the transfer, an upper bound of it."""
-    busbw_GBps: Rate | None = None  # noqa: N815
-    """Bus bandwidth by the transfer proxy; a lower bound, none with one participant."""
+    jitter_wait_ms: Ms | None = None
+    """How much longer its participants stayed than the shortest one, a mean over them: they waited for the last."""
+    busbw_GBps: Rate | None = Field(  # noqa: N815
+        default=None, json_schema_extra=null_means("sizes are unknown, or not all participants were captured")
+    )
+    """Bus bandwidth by the transfer proxy; a lower bound, none unless all participants were captured."""
 
 
 class MatchedCollectives(Part):
@@ -138,13 +163,21 @@ class Straggler(Part):
     verdict: StragglerVerdict
     """Whether one is late, and whether it is always the same."""
     unit: str | None = Field(default=None, json_schema_extra=null_means("no single unit is late, or none can be named"))
-    """The late unit."""
+    """The late unit; with `start-skew` the one whose capture began earlier, which isn't late."""
     late_ms: Ms | None = Field(default=None, json_schema_extra=null_means("no lateness beyond the residual is claimed"))
     """How late it arrives an iteration, beyond the residual of the clocks (P23)."""
     evidence: str
     """What shows it."""
     limited_to: list[str] = Field(default_factory=list)
     """Units that the verdict covers; the others are never cleared."""
+    steps: Count = 0
+    """Steps in which arrivals could be compared."""
+    late_steps: Count = 0
+    """Steps of those in which that unit, or any where it rotates, was late."""
+    cause: LateCauseKind | None = Field(default=None, json_schema_extra=null_means("no single unit is late"))
+    """What the late unit has more of than its peers."""
+    cause_text: str | None = Field(default=None, json_schema_extra=null_means("no single unit is late"))
+    """What shows it."""
 
 
 class Ranks(Part):

@@ -196,6 +196,10 @@ AlignmentQuality = Literal["good", "weak", "none"]
 StragglerVerdict = Literal["none", "persistent", "rotating", "start-skew", "inconclusive"]
 """Whether a captured rank arrives late, and whether it is always the same one."""
 
+LateCauseKind = Literal["slower-kernels", "more-work", "host", "copies", "unknown"]
+"""What a late unit has more of than its peers: kernels that all take longer, a few that do, launch-starved time, or
+waits for copies. An observation; the mechanism behind it is inferred."""
+
 OpportunityScope = Literal["unit", "job"]
 """Whether a ceiling holds for one unit's step or for the job's."""
 
