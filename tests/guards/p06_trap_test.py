@@ -53,5 +53,27 @@ def test_most_of_dispatch_moves_no_payload(tmp_path: Path) -> None:
 
 def test_no_bandwidth_is_claimed(tmp_path: Path) -> None:
     report = Trap("tensor_parallel", tmp_path, ranks=2, edit=dispatched).report
-    assert report.ranks is None or all(c.busbw_GBps is None for c in report.ranks.collectives.communicators)
-    assert all(u.communication is not None and u.communication.transfer_proxy_ms is None for u in report.units)
+    assert report.ranks is not None and report.ranks.collectives is not None
+    assert report.ranks.collectives.communicators
+    assert all(c.busbw_GBps is None for c in report.ranks.collectives.communicators)
+
+
+def test_waiting_is_told_apart_where_ranks_match(tmp_path: Path) -> None:
+    """The shortest participant of each dispatch took the transfer alone; what the others took longer is waiting."""
+    trap = Trap("moe_deepep", tmp_path, ranks=4)
+    true_ms = [0.0] * 4
+    for meeting in trap.simulation.execution.collectives:
+        last = max(op.start_ns for op in meeting.ops)
+        for op in meeting.ops:
+            (place,) = [i for i, run in enumerate(trap.simulation.execution.runs) if run is op.run]
+            clock = op.run.report.clock
+            start = clock.on_device(op.stream.device, op.start_ns)
+            edges = trap.unit(place).window.edges_ns  # type: ignore[union-attr]
+            if any(a <= start < b for a, b in edges):
+                true_ms[place] += (last - op.start_ns) / 1e6 / len(edges)
+    for place, wait_ms in enumerate(true_ms):
+        comm = trap.unit(place).communication
+        assert comm is not None
+        assert comm.jitter_wait_ms == pytest.approx(wait_ms, rel=0.05)
+        assert comm.jitter_wait_ms > 0.1 * comm.union_ms
+    assert "it waited" in trap.guard("P06").evidence

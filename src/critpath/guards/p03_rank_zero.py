@@ -17,7 +17,7 @@ The trap:
 
 from __future__ import annotations
 
-from critpath.guards.outcome import NOT_ANALYSED_YET, Outcome
+from critpath.guards.outcome import NO_ANALYSED_UNIT, NOT_ANALYSED_YET, Outcome, analysed_units
 from critpath.model.report import Report
 
 __all__ = ["ANCHORS", "SINCE", "TITLE", "check"]
@@ -26,9 +26,28 @@ TITLE = "Rank 0 is not representative."
 
 SINCE = "0.1"
 
-ANCHORS: tuple[str, ...] = ()
+_TOLD = 3
+
+ANCHORS: tuple[str, ...] = ("critpath.run.survey.representatives", "critpath.run.survey.job_step")
 
 
 def check(report: Report) -> Outcome:
-    """Not analysed yet."""
-    return NOT_ANALYSED_YET
+    """Held when units were surveyed; limited where a single captured one takes part in something larger."""
+    units = analysed_units(report)
+    if not units:
+        return NO_ANALYSED_UNIT
+    if report.ranks is None:
+        return NOT_ANALYSED_YET
+    if len(units) == 1:
+        comm = units[0].whole.communication
+        alone = report.capture.ranks_declared == 1 or comm is None or not comm.union_ms
+        told = f"{units[0].id} is the one captured unit"
+        if alone:
+            return Outcome("not-applicable", f"{told}, and nothing shows that others take part")
+        return Outcome("limited", f"{told} of those that take part; no figure here stands for another rank")
+    chosen = "; ".join(f"{r.unit} as {r.why}" for r in report.ranks.representatives[:_TOLD])
+    step = report.ranks.step
+    job = (
+        f"the job's step is {step.median_ms:.2f} ms, {step.slowest_unit} slowest most often" if step else "no job step"
+    )
+    return Outcome("held", f"all {len(units)} captured units were surveyed; {job}; chosen: {chosen or 'none'}")

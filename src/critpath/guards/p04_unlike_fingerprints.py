@@ -17,8 +17,9 @@ The trap:
 
 from __future__ import annotations
 
-from critpath.guards.outcome import NOT_ANALYSED_YET, Outcome
+from critpath.guards.outcome import NO_ANALYSED_UNIT, NOT_ANALYSED_YET, Outcome, analysed_units
 from critpath.model.report import Report
+from critpath.run.survey import LIKE
 
 __all__ = ["ANCHORS", "SINCE", "TITLE", "check"]
 
@@ -26,9 +27,30 @@ TITLE = "Units with different fingerprints are not comparable."
 
 SINCE = "0.1"
 
-ANCHORS: tuple[str, ...] = ()
+_TOLD = 4
+
+ANCHORS: tuple[str, ...] = ("critpath.run.survey.groups", "critpath.run.survey.similarity")
 
 
 def check(report: Report) -> Outcome:
-    """Not analysed yet."""
-    return NOT_ANALYSED_YET
+    """Held when comparisons stay inside groups; limited where units declared as one part do different work."""
+    units = analysed_units(report)
+    if not units:
+        return NO_ANALYSED_UNIT
+    if report.ranks is None:
+        return NOT_ANALYSED_YET
+    if len(units) == 1:
+        return Outcome("not-applicable", f"{units[0].id} is the one captured unit; nothing is compared")
+    groups = report.ranks.groups
+    for group in groups:
+        if group.part is not None and group.similarity_min is not None and group.similarity_min < LIKE:
+            return Outcome(
+                "limited",
+                f"units declared as part {group.part} do different work: their kernels and copies agree to "
+                f"{100 * group.similarity_min:.0f} % only; comparing them compares parts, not ranks",
+            )
+    told = ", ".join(f"{g.id} of {len(g.units)}{f' ({g.part})' if g.part else ''}" for g in groups[:_TOLD])
+    more = f" and {len(groups) - _TOLD} more" if len(groups) > _TOLD else ""
+    return Outcome(
+        "held", f"{len(units)} units in {len(groups)} groups of like work: {told}{more}; none is compared across"
+    )

@@ -55,13 +55,21 @@ def check(report: Report) -> Outcome:
     unit, comm = max(busy, key=lambda row: _beyond_nccl(row[1]))
     if comm.nccl_only is None:
         return NOT_ANALYSED_YET
-    backends = ", ".join(dict.fromkeys(row.backend for row in comm.backends if row.component != "fused"))
+    backends = ", ".join(_backends(comm))
+    elsewhere = sorted(
+        {r.backend for _, c in told for r in c.backends if r.component != "fused"} - set(_backends(comm))
+    )
+    copies = f"; other units use {', '.join(elsewhere)} too{copies}" if elsewhere else copies
     return Outcome(
         "limited" if peer else "held",
         f"{unit.id}: communication union {comm.union_ms:.2f} ms an iteration ({backends}), NCCL alone "
         f"{comm.nccl_only.union_ms:.2f}; exposed at most {comm.exposed_ms:.2f}, NCCL alone "
         f"{comm.nccl_only.exposed_ms:.2f}{copies}",
     )
+
+
+def _backends(comm: Communication) -> list[str]:
+    return list(dict.fromkeys(row.backend for row in comm.backends if row.component != "fused"))
 
 
 def _beyond_nccl(comm: Communication) -> float:

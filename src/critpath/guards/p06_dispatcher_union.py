@@ -20,7 +20,7 @@ The trap:
 from __future__ import annotations
 
 from critpath.guards.outcome import NO_ANALYSED_UNIT, NOT_ANALYSED_YET, Outcome, analysed_units
-from critpath.model.report import Communication, Report
+from critpath.model.report import Communication, Report, Unit
 
 __all__ = ["ANCHORS", "SINCE", "TITLE", "check"]
 
@@ -31,6 +31,7 @@ SINCE = "0.1"
 ANCHORS: tuple[str, ...] = (
     "critpath.model.report.BackendTime",
     "critpath.rank.communication.communication",
+    "critpath.run.collectives.match",
 )
 
 _ROWS_TOLD = 6
@@ -54,7 +55,18 @@ def check(report: Report) -> Outcome:
     return Outcome(
         "held",
         f"{unit.id}: communication union {comm.union_ms:.2f} ms an iteration, by component {parts}; it holds waiting "
-        "for peers, is no network time, and no bandwidth is made of it",
+        f"for peers, is no network time, and no bandwidth is made of it{_across(unit.whole)}",
+    )
+
+
+def _across(unit: Unit) -> str:
+    """What ranks that match tell of waiting, where they do."""
+    comm = unit.communication
+    if comm is None or comm.jitter_wait_ms is None or comm.transfer_proxy_ms is None:
+        return ""
+    return (
+        f"; in {comm.matched or 0:,} ops that match other units' it waited {comm.jitter_wait_ms:.2f} for them, and the "
+        f"shortest participants took {comm.transfer_proxy_ms:.2f}"
     )
 
 

@@ -21,12 +21,9 @@ from critpath.model.identity import NULL
 from critpath.run.inferred import Members, inferred_lanes
 from critpath.run.sequences import Sequence as Seen
 from critpath.run.sequences import Shift, shift
-from critpath.run.units import RunUnit
+from critpath.run.units import CLOCK_ERROR_NS, RunUnit
 
-__all__ = ["CLOCK_ERROR_NS", "Communicator", "Matches", "match"]
-
-CLOCK_ERROR_NS = 150_000_000
-"""How far UTC of two hosts is taken to be apart at most: three times what NTP does badly."""
+__all__ = ["Communicator", "Matches", "match"]
 
 _SAME_HOST_NS = 1_000_000
 """The same for units of one host that tell its monotonic clock."""

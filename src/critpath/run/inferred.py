@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from critpath.base.intervals import I64
-from critpath.run.units import RunUnit
+from critpath.run.units import CLOCK_ERROR_NS, RunUnit
 
 __all__ = ["Members", "inferred_lanes"]
 
@@ -27,6 +27,10 @@ _TOGETHER_NS = 60_000
 last hop and exit by as much. Source: the fixtures and reference figures of docs/method/ranks.md."""
 
 _LOOSE = frozenset({"dispatch", "combine"})
+
+_NOISE_NS, _SHARED_RHYTHM = 8_000, 0.35
+_MOST_DRIFT = 200e-6
+"""Several times what clocks drift: 200 us a second."""
 
 _OFTEN = 0.8
 _FEWEST = 3
@@ -92,9 +96,17 @@ def _meet(
         ends.append(units[unit].collectives.end_ns[rows[:size:step]] + (units[unit].zero_ns or 0))
     apart = ends[0] - ends[1]
     a, b = units[one[0]], units[other[0]]
-    if not (a.host == b.host and a.shared_clock and b.shared_clock):
-        apart = apart - _line(ends[0], apart)
-    return bool((np.abs(apart) <= _TOGETHER_NS).mean() >= _OFTEN)
+    if a.host == b.host and a.shared_clock and b.shared_clock:
+        return bool((np.abs(apart) <= _TOGETHER_NS).mean() >= _OFTEN)
+    if abs(float(np.median(apart))) > CLOCK_ERROR_NS:
+        return False
+    # Jobs of one program have one rhythm, but not the same irregularities.
+    rhythm, other_rhythm = np.diff(ends[0]), np.diff(ends[1])
+    differs = float(np.quantile(np.abs(rhythm - other_rhythm), _OFTEN))
+    varies = float(np.quantile(np.abs(rhythm - np.median(rhythm)), _OFTEN))
+    if differs > max(_NOISE_NS, _SHARED_RHYTHM * varies):
+        return False
+    return bool((np.abs(apart - _line(ends[0], apart)) <= _TOGETHER_NS).mean() >= _OFTEN)
 
 
 def _tying(units: Sequence[RunUnit], lane: tuple[int, npt.NDArray[np.intp]]) -> tuple[int, npt.NDArray[np.intp]]:
@@ -112,7 +124,7 @@ def _line(at_ns: I64, apart_ns: I64) -> I64:
     half = x.size // 2
     early, late = np.median(y[:half]), np.median(y[half:])
     gap = np.median(x[half:]) - np.median(x[:half])
-    slope = (late - early) / gap if gap > 0 else 0.0
+    slope = float(np.clip((late - early) / gap, -_MOST_DRIFT, _MOST_DRIFT)) if gap > 0 else 0.0
     level = np.median(y - slope * x)
     line: I64 = (np.median(apart_ns) + slope * x + level).astype(np.int64)
     return line

@@ -212,7 +212,10 @@ def _verdict(units: Sequence[RunUnit], table: F64, seen: npt.NDArray[np.bool_], 
     mean = np.where(seen.any(axis=1), table.sum(axis=1) / np.maximum(1, seen.sum(axis=1)), -np.inf)
     often = (table >= least / 2) & seen
     share = often.sum(axis=1) / np.maximum(1, seen.sum(axis=1))
-    ranked = [int(i) for i in np.argsort(-mean, kind="stable") if mean[i] >= least.mean() and share[i] >= _PERSISTENT]
+    # One step in which it was very late makes no persistent straggler: the middle of its steps must be late.
+    middle = np.array([np.median(table[i, seen[i]]) if seen[i].any() else -np.inf for i in range(table.shape[0])])
+    late_often = (np.minimum(mean, middle) >= least.mean()) & (share >= _PERSISTENT)
+    ranked = [int(i) for i in np.argsort(-mean, kind="stable") if late_often[i]]
     if ranked:
         return _persistent(units, ranked, (table, often, mean), n)
     if some.mean() >= _ROTATING and np.unique(latest).size > 1:

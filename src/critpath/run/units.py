@@ -12,7 +12,10 @@ from critpath.base.intervals import I64
 from critpath.rank.collective_ops import CollectiveOps, Membership
 from critpath.rank.windows import Windows
 
-__all__ = ["JobSteps", "RunUnit", "job_steps"]
+__all__ = ["CLOCK_ERROR_NS", "JobSteps", "RunUnit", "job_steps"]
+
+CLOCK_ERROR_NS = 150_000_000
+"""How far UTC of two hosts is taken to be apart at most: three times what NTP does badly."""
 
 
 @dataclass(frozen=True, slots=True)
