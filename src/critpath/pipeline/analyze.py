@@ -16,6 +16,7 @@ from critpath.model.report import Report
 from critpath.pipeline.job import ranks_in_names, with_named_rank, with_nccl_ranks, with_rows
 from critpath.pipeline.mapping import MapSettings, map_inputs
 from critpath.pipeline.options import Options, step_options
+from critpath.pipeline.rank_frames import rank_frames
 from critpath.pipeline.reduce import report_of
 from critpath.pipeline.summaries import InputSummary, UnitSummary
 from critpath.rank.summary import StepOptions
@@ -70,7 +71,9 @@ def analysis(inputs: Sequence[Input], options: Options | None = None, how: MapSe
     summaries = with_nccl_ranks(summaries, manifest.job.ranks if manifest else None)
     _refuse_unreadable(summaries)
     _refuse_empty_selection(summaries, chosen)
-    return Analysis(report_of(summaries, chosen), _frames(summaries))
+    report, facts = report_of(summaries, chosen)
+    together = rank_frames(facts) if chosen.frames and facts is not None else {}
+    return Analysis(report, _frames(summaries) | together)
 
 
 def _frames(summaries: Sequence[InputSummary]) -> dict[str, pl.LazyFrame]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from critpath.base.intervals import I64
 from critpath.model.identity import UnitKey
@@ -15,11 +16,12 @@ from critpath.pipeline.summaries import InputSummary, UnitSummary
 from critpath.rank.absence import Absence
 from critpath.rank.parts import LAUNCH_STARVED
 from critpath.rank.summary import RankSummary
+from critpath.run.clock_fit import F64
 from critpath.run.clocks import Clocks, clocks
 from critpath.run.collectives import Matches, match
 from critpath.run.dimensions import dimension_of, strides
 from critpath.run.hosts import Axis, hosts
-from critpath.run.stragglers import Straggler, straggler
+from critpath.run.stragglers import Straggler, lateness, straggler
 from critpath.run.survey import Group, JobStep, Representative, groups, job_step, representatives
 from critpath.run.units import JobSteps, RunUnit, job_steps
 
@@ -36,6 +38,8 @@ class JobFacts:
         units: the analysed ones, in order.
         place: place of each analysed unit among `units`, by its key.
         are_steps: whether the windows are steps at all.
+        late_ns: how late each unit arrived in each step, shape (units, steps).
+        compared: where that is known, same shape.
         dimensions: dimension of each communicator of `matches`, None where none is told.
     """
 
@@ -49,6 +53,8 @@ class JobFacts:
     matches: Matches
     clocks: Clocks
     straggler: Straggler
+    late_ns: F64
+    compared: npt.NDArray[np.bool_]
     dimensions: tuple[str | None, ...]
 
 
@@ -79,6 +85,7 @@ def job_facts(inputs: Sequence[InputSummary], ids: Mapping[UnitKey, str], manife
     found = groups(units, steps)
     matches = match(units)
     aligned = clocks(units, matches)
+    late = lateness(units, matches, steps, found)
     parallel = manifest.parallel if manifest is not None else None
     sizes = {} if parallel is None else {n: getattr(parallel, n) for n in ("tp", "pp", "cp", "ep", "etp", "dp")}
     known = strides(sizes, manifest.job.ranks if manifest is not None else None) if sizes else {}
@@ -92,7 +99,9 @@ def job_facts(inputs: Sequence[InputSummary], ids: Mapping[UnitKey, str], manife
         representatives=representatives(units, found, None if step is None else step.slowest),
         matches=matches,
         clocks=aligned,
-        straggler=straggler(units, matches, steps, found, aligned),
+        straggler=straggler(units, (matches, late), steps, found, aligned),
+        late_ns=late.late_ns,
+        compared=late.known,
         dimensions=tuple(dimension_of(c, units, known) for c in matches.communicators),
     )
 

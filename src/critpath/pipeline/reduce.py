@@ -22,7 +22,7 @@ from critpath.pipeline.capture import capture_section, capture_unavailable
 from critpath.pipeline.job import without_duplicate_ranks
 from critpath.pipeline.matched_units import with_matches
 from critpath.pipeline.options import Options
-from critpath.pipeline.ranks import job_facts
+from critpath.pipeline.ranks import JobFacts, job_facts
 from critpath.pipeline.report_ranks import report_ranks
 from critpath.pipeline.summaries import InputSummary
 from critpath.pipeline.units import report_unit
@@ -66,8 +66,8 @@ _NOT_ANALYSED = (
 )
 
 
-def report_of(inputs: Sequence[InputSummary], options: Options) -> Report:
-    """One report of all inputs, guarded."""
+def report_of(inputs: Sequence[InputSummary], options: Options) -> tuple[Report, JobFacts | None]:
+    """One report of all inputs, guarded, and what units know together."""
     keys = [unit.key for source in inputs for unit in source.units]
     ids = {key: f"u{i}" for i, key in enumerate(keys)}
     units = [report_unit(unit, source, ids) for source in inputs for unit in source.units]
@@ -75,11 +75,12 @@ def report_of(inputs: Sequence[InputSummary], options: Options) -> Report:
     facts = job_facts(inputs, ids, options.manifest)
     if facts is not None:
         units = with_matches(units, [facts.place.get(key) for key in keys], facts)
+    ranks = None if facts is None else report_ranks(facts)
     capture = declared(capture_section(inputs, ids), options.source, options.manifest)
     report = Report(
         tool=Tool(version=__version__),
         inputs=[_input(source, ids) for source in inputs],
-        verdict=verdict(units, nothing_because=_nothing_because(inputs, units)),
+        verdict=verdict(units, ranks, nothing_because=_nothing_because(inputs, units)),
         capture=capture,
         workload=workload(options.manifest, step_definition=_step_definition(units)),
         taxonomy=TaxonomyUsed(
@@ -87,13 +88,13 @@ def report_of(inputs: Sequence[InputSummary], options: Options) -> Report:
             sha256=options.taxonomy.sha256,
         ),
         units=units,
-        ranks=None if facts is None else report_ranks(facts),
+        ranks=ranks,
         unavailable=[*_unavailable(units), *capture_unavailable(capture, units), *doubted],
         about=ABOUT,
     )
     rows = guard_all(report)
     guarded = report.verdict.model_copy(update={"limits": limits(rows)})
-    return report.model_copy(update={"guards": rows, "verdict": guarded})
+    return report.model_copy(update={"guards": rows, "verdict": guarded}), facts
 
 
 def _input(source: InputSummary, ids: dict[UnitKey, str]) -> Input:

@@ -22,6 +22,7 @@ from critpath.model.report import (
     Representative,
     Residual,
     Straggler,
+    UnitLateness,
 )
 from critpath.model.report.words import AlignmentQuality, LateCauseKind, Pattern, StragglerVerdict
 from critpath.model.values import NS_PER_MS
@@ -54,6 +55,17 @@ def report_ranks(facts: JobFacts) -> Ranks:
         alignment=_alignment(facts),
         collectives=_collectives(facts, ids),
         straggler=_straggler(facts, ids),
+        steps=list(facts.steps.labels),
+        lateness=[
+            UnitLateness(
+                unit=ids[i],
+                late_ms=[
+                    ns / NS_PER_MS if known else None
+                    for ns, known in zip(facts.late_ns[i].tolist(), facts.compared[i].tolist(), strict=True)
+                ],
+            )
+            for i in np.flatnonzero(facts.compared.any(axis=1)).tolist()
+        ],
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from critpath.model.report import Absent, Dominant, GuardRow, Limit, Unit, Verdict, Window
+from critpath.model.report import Absent, Dominant, GuardRow, Limit, Ranks, Unit, Verdict, Window
 from critpath.model.report.words import Bucket, ProofStatus
 from critpath.model.values import figure, percent
 
@@ -17,11 +17,12 @@ def slowest(units: Sequence[Unit]) -> Unit | None:
     return max(analysed, key=lambda u: u.budget.iteration.mean_ms if u.budget else 0.0) if analysed else None
 
 
-def verdict(units: Sequence[Unit], *, nothing_because: str) -> Verdict:
+def verdict(units: Sequence[Unit], ranks: Ranks | None, *, nothing_because: str) -> Verdict:
     """The verdict on the captured units only.
 
     Args:
         units: all units.
+        ranks: what they tell together.
         nothing_because: why there is nothing to say, for a report without an analysed unit.
     """
     unit = slowest(units)
@@ -32,7 +33,19 @@ def verdict(units: Sequence[Unit], *, nothing_because: str) -> Verdict:
             status="unverified",
         )
     dominant = _dominant(unit)
-    return Verdict(headline=_headline(unit, dominant, len(units)), dominant=dominant, status=_status(dominant))
+    headline = f"{_headline(unit, dominant, len(units))} {_late(units, ranks)}".rstrip()
+    return Verdict(headline=headline, dominant=dominant, status=_status(dominant))
+
+
+def _late(units: Sequence[Unit], ranks: Ranks | None) -> str:
+    """Whom the others wait for, where one is late again and again: that is no cost of the network's."""
+    found = ranks.straggler if ranks is not None else None
+    if found is None or found.verdict not in ("persistent", "rotating") or found.late_ms is None:
+        return ""
+    if found.unit is None:
+        return f"In most steps the others wait for a late rank, another one each time ({figure(found.late_ms)} ms)."
+    named = next((f"rank {u.rank}" if u.rank is not None else u.id for u in units if u.id == found.unit), found.unit)
+    return f"The others wait for {named}, which arrives {figure(found.late_ms)} ms late a step."
 
 
 def limits(rows: Sequence[GuardRow]) -> list[Limit]:

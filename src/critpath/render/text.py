@@ -19,6 +19,7 @@ from critpath.model.values import Stat, figure, percent
 from critpath.render.overlap import overlap_lines
 from critpath.render.plain import WIDTH, plain
 from critpath.render.problems import capture_problems
+from critpath.render.ranks import rank_lines
 from critpath.render.reaching import launch_lines, range_lines
 from critpath.render.words import bar, count, shortened, size
 
@@ -49,6 +50,8 @@ def rendering(report: Report) -> RenderableType:
     analysed = [u for u in report.units if u.budget is not None]
     if len(analysed) > 1:
         parts += [_unit_table(analysed), ""]
+        told = [Padding(Text(shortened(line, _LONGEST_PARAGRAPH)), (0, 0, 0, 2)) for line in rank_lines(report)]
+        parts += [Text("All units together, ms/iteration", style="bold"), *told, ""] if told else []
     shown = next((u for u in analysed if u.id == report.verdict.dominant.unit), analysed[0] if analysed else None)
     if shown is not None:
         parts += [*_unit(shown), ""]
@@ -75,7 +78,7 @@ def _unit_table(units: list[Unit]) -> Table:
     for heading in ("n", "step", "compute", "absent", "exposed", "idle"):
         table.add_column(heading, justify="right")
     table.add_column("device", overflow="ellipsis", no_wrap=True)
-    for unit in units[:_UNITS_LISTED]:
+    for unit in sorted(units, key=lambda u: (u.rank is None, u.rank or 0))[:_UNITS_LISTED]:
         b, c, w = unit.budget, unit.communication, unit.window
         if b is None or c is None or w is None:
             continue

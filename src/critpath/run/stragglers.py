@@ -26,7 +26,7 @@ from critpath.run.late_causes import LateCause, late_cause
 from critpath.run.survey import Group
 from critpath.run.units import JobSteps, RunUnit
 
-__all__ = ["Straggler", "lateness", "straggler"]
+__all__ = ["Lateness", "Straggler", "lateness", "straggler"]
 
 MATERIAL = 0.018
 """Lateness below this share of the step is no straggler: equal ranks differ by as much."""
@@ -66,14 +66,26 @@ class Straggler:
     cause: LateCause | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Lateness:
+    """How much later than its peers each unit arrived in each step [ns], and where that is known; shape (units, s)."""
+
+    late_ns: F64
+    known: npt.NDArray[np.bool_]
+
+
 def straggler(
-    units: Sequence[RunUnit], matches: Matches, steps: JobSteps, found: Sequence[Group], aligned: Clocks
+    units: Sequence[RunUnit],
+    compared: tuple[Matches, Lateness],
+    steps: JobSteps,
+    found: Sequence[Group],
+    aligned: Clocks,
 ) -> Straggler:
     """Whether a captured unit is late.
 
     Args:
         units: all analysed units.
-        matches: their collectives.
+        compared: their collectives, and who arrived late at them.
         steps: their steps side by side.
         found: groups of like units: only those are compared.
         aligned: their clocks, whose residual is the least that is claimed.
@@ -82,7 +94,7 @@ def straggler(
         return Straggler(
             "inconclusive", None, None, "one captured unit can't be compared with another", (0,) * len(units)
         )
-    late, seen = lateness(units, matches, steps, found)
+    matches, late, seen = compared[0], compared[1].late_ns, compared[1].known
     covered = tuple(np.flatnonzero(seen.any(axis=1)).tolist())
     usable = np.flatnonzero(seen.sum(axis=0) >= 2)
     if not covered or not usable.size:
@@ -107,10 +119,8 @@ def straggler(
     return told
 
 
-def lateness(
-    units: Sequence[RunUnit], matches: Matches, steps: JobSteps, found: Sequence[Group]
-) -> tuple[F64, npt.NDArray[np.bool_]]:
-    """(how much later than its peers each unit arrived in each step [ns], where that is known), shapes (units, s).
+def lateness(units: Sequence[RunUnit], matches: Matches, steps: JobSteps, found: Sequence[Group]) -> Lateness:
+    """How late each unit arrived in each step.
 
     Arrival is compared within one collective, between units of one group. Being early where others are late earns
     nothing: it is their lateness.
@@ -122,7 +132,7 @@ def lateness(
         group[list(each.units)] = number
     rows = _comparable(units, matches, group)
     if not rows.any():
-        return total, known
+        return Lateness(total, known)
     instance, unit = matches.instance[rows], matches.unit[rows]
     step = _steps_of(units, matches, steps)[rows]
     arrival = -_against_others(matches.duration_ns[rows].astype(np.float64), instance)
@@ -141,7 +151,7 @@ def lateness(
             others = np.delete(values, place, axis=0)
             some = np.isfinite(others).any(axis=0)
             relative[i, some] = values[place, some] - np.nanmedian(others[:, some], axis=0)
-    return np.nan_to_num(relative), np.isfinite(relative)
+    return Lateness(np.nan_to_num(relative), np.isfinite(relative))
 
 
 def _comparable(units: Sequence[RunUnit], matches: Matches, group: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:

@@ -61,6 +61,7 @@ from critpath.model.report.ranks import (
     Representative,
     Residual,
     Straggler,
+    UnitLateness,
 )
 from critpath.model.report.schema import report_keys, report_schema
 from critpath.model.report.timeline import Timeline, TimelineArrow, TimelineGap
@@ -171,6 +172,7 @@ __all__ = [
     "Transfer",
     "UnclassifiedName",
     "Unit",
+    "UnitLateness",
     "Verdict",
     "WhatIf",
     "Window",

@@ -18,6 +18,7 @@ __all__ = [
     "Representative",
     "Residual",
     "Straggler",
+    "UnitLateness",
 ]
 
 
@@ -180,6 +181,16 @@ class Straggler(Part):
     """What shows it."""
 
 
+class UnitLateness(Part):
+    """How late one unit arrived, step by step."""
+
+    unit: str
+    """Id of the unit."""
+    late_ms: list[float | None]
+    """By how much it arrived after its peers at the collectives of each of `steps`, added up [ms]; negative where
+    before, null where nothing was compared."""
+
+
 class Ranks(Part):
     """What only several units together can tell."""
 
@@ -195,3 +206,7 @@ class Ranks(Part):
     """Matched collectives."""
     straggler: Straggler | None = None
     """Who is late."""
+    steps: list[str] = Field(default_factory=list)
+    """The job's steps, by the text of their anchor."""
+    lateness: list[UnitLateness] = Field(default_factory=list)
+    """Of each unit whose arrival could be compared with others'."""
