@@ -56,6 +56,9 @@ TABLES: Mapping[str, str] = {
         returnValue I! <2025.5""",
     "NVTX_EVENTS": """start I! end I eventType I! rangeId I category I color I text T globalTid I endGlobalTid I
         textId I domainId I uint64Value I jsonText T binaryData T >=2025.1""",
+    "NVTX_PAYLOAD_SCHEMAS": "domainId I schemaId I name T type I flags I numEntries I payloadSize I alignTo I",
+    "NVTX_PAYLOAD_SCHEMA_ENTRIES": """domainId I! schemaId I! idx I! flags I type I name T description T
+        arrayOrUnionDetail I offset I""",
     "DIAGNOSTIC_EVENT": "timestamp I! timestampType I! source I! severity I! text T! globalPid I",
     "PROCESSES": "globalPid I pid I name T",
     "MPI_RANKS": "globalTid I! rank I!",

@@ -66,7 +66,7 @@ def test_a_wrong_match_is_flagged(seed: int) -> None:
         rows = np.flatnonzero(ops.communicator == 5)
         communicator = ops.communicator.copy()
         communicator[rows[0] if place == 3 else rows[-1]] = -77 - place
-        steps = replace(each.windows, labels=("step",) * len(each.windows))
+        steps = replace(each.windows, host_steps=None)
         units.append(replace(each, windows=steps, collectives=replace(ops, communicator=communicator)))
     found = clocks(units, match(units))
     assert found.suspect == ("0000000000000005",)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from critpath.base.intervals import I64
 from critpath.model.identity import NULL
 from critpath.rank.collective_ops import CollectiveOps
-from critpath.rank.windows import Windows
+from critpath.rank.windows import HostSteps, Windows
 from critpath.run.units import RunUnit
 
 UTC = 1_780_000_000_000_000_000
@@ -40,6 +40,7 @@ def windows(edges: I64, labels: tuple[str, ...] | None = None) -> Windows:
         starts_ns=edges[:-1],
         ends_ns=edges[1:],
         outside_ns=np.zeros(n, np.int64),
+        host_steps=HostSteps(labels or tuple(f"iteration {i}" for i in range(n)), edges[:-1], edges[1:]),
     )
 
 
@@ -57,6 +58,7 @@ def collectives(
         start_ns=start[order],
         end_ns=end[order],
         window=steps.of(start[order]).astype(np.int32),
+        step=steps.of(start[order]).astype(np.int32),
         kind=(np.zeros(n) if kind is None else kind[order]).astype(np.int16),
         kinds=kinds,
         name=np.zeros(n, np.int16),

@@ -55,6 +55,7 @@ class CollectiveOps:
     Attributes:
         start_ns, end_ns: device time on the report's axis.
         window: place of the window that it starts in, -1 outside all.
+        step: place among the unit's host steps of the one in which it was launched, -1 outside all, or without any.
         kind: entry of `kinds`: what it does, as the kernel's name or NCCL's call tells; `unknown` where neither does.
         kinds: `all_reduce`, `send_recv`, `dispatch`, …
         name: entry of `names`: the kernel's name; foreign text.
@@ -70,6 +71,7 @@ class CollectiveOps:
     start_ns: I64
     end_ns: I64
     window: npt.NDArray[np.int32]
+    step: npt.NDArray[np.int32]
     kind: npt.NDArray[np.int16]
     kinds: tuple[str, ...]
     name: npt.NDArray[np.int16]
@@ -139,6 +141,7 @@ def collective_ops(
         start_ns=ops.start_ns[rows],
         end_ns=ops.end_ns[rows],
         window=windows.of(ops.start_ns[rows]).astype(np.int32),
+        step=_steps(ops.called_ns()[rows], windows),
         kind=kind_of[name].astype(np.int16) if rows.size else np.empty(0, np.int16),
         kinds=kinds,
         name=name.astype(np.int16),
@@ -151,6 +154,12 @@ def collective_ops(
         blocking_ns=found.blocking_ns,
         nccl=nccl[name] if rows.size else np.empty(0, np.bool_),
     )
+
+
+def _steps(called_ns: I64, windows: Windows) -> npt.NDArray[np.int32]:
+    if windows.host_steps is None:
+        return np.full(called_ns.size, -1, np.int32)
+    return windows.host_steps.of(called_ns).astype(np.int32)
 
 
 def memberships(calls: NcclCalls, process: int, device: int, *, alone: bool) -> tuple[Membership, ...]:

@@ -25,7 +25,7 @@ from critpath.rank.anchors.cross_check import CrossCheck
 from critpath.rank.launches import Launches
 from critpath.rank.steps import OPEN_END_NS, Steps
 
-__all__ = ["Dropped", "Windows", "span_window", "step_windows"]
+__all__ = ["Dropped", "HostSteps", "Windows", "span_window", "step_windows"]
 
 FLUSH_KIND = 3
 """Overhead type of a flush of the profiler's buffers."""
@@ -49,6 +49,22 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
+class HostSteps:
+    """Every step that host ranges mark, dropped ones too, in order: text and host time, shape (m,)."""
+
+    labels: tuple[str, ...]
+    starts_ns: I64
+    ends_ns: I64
+
+    def of(self, instants_ns: I64) -> I64:
+        """Step that each host instant lies in, -1 in none; shape of `instants_ns`."""
+        at = np.searchsorted(self.starts_ns, instants_ns, side="right").astype(np.int64) - 1
+        if not self.labels:
+            return at
+        return np.where((at >= 0) & (instants_ns < self.ends_ns[np.maximum(at, 0)]), at, -1)
+
+
+@dataclass(frozen=True, slots=True)
 class Windows:
     """The windows of a unit, in order.
 
@@ -65,6 +81,7 @@ class Windows:
         confidence: how sure it is that these are steps: high, medium or low; `capture` windows are low.
         declared: whether the user said what the step is, or gave the span.
         cross_check: what a second anchor of another kind says, None where there is none.
+        host_steps: the steps as the host marked them; None for anchors on the device timeline and for one span.
     """
 
     kind: str
@@ -80,6 +97,7 @@ class Windows:
     confidence: str = "high"
     declared: bool = False
     cross_check: CrossCheck | None = None
+    host_steps: HostSteps | None = None
 
     def __len__(self) -> int:
         return int(self.starts_ns.size)
@@ -191,6 +209,7 @@ def step_windows(
         dropped=tuple(Dropped(i, why) for i, why in sorted(dropped.items())),
         confidence=steps.confidence,
         declared=steps.declared,
+        host_steps=HostSteps(steps.labels, steps.starts_ns, steps.ends_ns) if steps.marks_ns is None else None,
     )
     return _steady(unit, steps, found)
 

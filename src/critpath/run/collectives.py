@@ -161,11 +161,12 @@ def _labels(units: Sequence[RunUnit]) -> list[I64]:
     numbers: dict[str, int] = {}
     found = []
     for unit in units:
-        texts = unit.windows.labels
-        distinct = len(set(texts)) == len(texts) and len(texts) > 1
-        of_window = np.array([numbers.setdefault(t, len(numbers)) if distinct else -1 for t in texts], np.int64)
-        window = unit.collectives.window.astype(np.int64)
-        found.append(np.where(window >= 0, of_window[np.maximum(window, 0)], -1) if texts else np.full(window.size, -1))
+        texts, step = unit.step_texts, unit.collectives.step.astype(np.int64)
+        if texts is None:
+            found.append(np.full(step.size, -1, np.int64))
+            continue
+        number = np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
+        found.append(np.where(step >= 0, number[np.maximum(step, 0)], -1))
     return found
 
 

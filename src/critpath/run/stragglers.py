@@ -174,10 +174,16 @@ def _steps_of(units: Sequence[RunUnit], matches: Matches, steps: JobSteps) -> np
     """The job's step of each participant: that of the instance, as most participants have it; -1 outside."""
     step = np.full(matches.op.size, -1, np.int64)
     for i, unit in enumerate(units):
-        of_window = np.full(len(unit.windows) + 1, -1, np.int64)
         present = np.flatnonzero(steps.window[i] >= 0)
-        of_window[steps.window[i, present]] = present
         mine = matches.unit == i
+        if steps.by_label and unit.step_texts is not None:
+            # Where it was launched is sharper than where it ran.
+            number = {text: s for s, text in enumerate(steps.labels)}
+            of_step = np.array([number.get(text, -1) for text in (*unit.step_texts, "")], np.int64)
+            step[mine] = of_step[unit.collectives.step[matches.op[mine]]]
+            continue
+        of_window = np.full(len(unit.windows) + 1, -1, np.int64)
+        of_window[steps.window[i, present]] = present
         step[mine] = of_window[unit.collectives.window[matches.op[mine]]]
     # A window begins at a device's own compute: a collective at its edge may lie in two steps. The earlier one has it.
     best = np.full(len(matches), np.iinfo(np.int64).max)

@@ -53,6 +53,14 @@ class RunUnit:
     kernels: dict[str, tuple[int, int]]
 
     @property
+    def step_texts(self) -> tuple[str, ...] | None:
+        """Texts of all its steps where the host marks them and all differ: then they name a step of the job."""
+        told = self.windows.host_steps
+        if told is None or len(told.labels) < 2 or len(set(told.labels)) < len(told.labels):
+            return None
+        return told.labels
+
+    @property
     def name(self) -> str:
         """How people call it."""
         return f"rank {self.rank}" if self.rank is not None else f"unit {self.id}"
@@ -87,7 +95,7 @@ def job_steps(units: Sequence[RunUnit]) -> JobSteps:
     Texts decide where each unit's are all different, as `iteration 12`; where they are not, the place among all steps
     that the unit's capture holds does, which is right as far as captures began together.
     """
-    by_label = all(len(set(u.windows.labels)) == len(u.windows) for u in units) and _share_labels(units)
+    by_label = all(u.step_texts is not None for u in units) and _share_labels(units)
     found: dict[object, dict[int, int]] = {}
     order: dict[object, tuple[int, str]] = {}
     for place, unit in enumerate(units):
