@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import random
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
 
 from critpath.model.report import Report
 from critpath.pipeline.analyze import analyze
-from critpath.sim.simulation import simulate
+from critpath.sim.simulation import Simulation, simulate
 
 EXAM = bool(os.environ.get("CRITPATH_EXAM"))
 PLANTED = range(200 if EXAM else 24)
@@ -45,16 +46,26 @@ def test_a_planted_straggler_is_found_and_its_cause_told(seed: int, tmp_path: Pa
     made = simulate("straggler", tmp_path, seed=seed, causes=False, late_rank=late, lag=lag, cause=cause, **options)
     report = analyze(made.exports)
     assert report.ranks is not None and report.ranks.straggler is not None and report.ranks.step is not None
-    found = report.ranks.straggler
+    found, true_ms = report.ranks.straggler, true_lateness_ms(made, late)
+    if true_ms < 0.02 * report.ranks.step.median_ms:
+        assert found.verdict in ("none", "inconclusive", "persistent"), found.evidence
+        assert found.unit is None or ranks_of(report)[found.unit] == late
+        return
     assert found.verdict == "persistent", found.evidence
     assert ranks_of(report)[str(found.unit)] == late
     kinds = {"kernels": "slower-kernels", "work": "more-work", "host": "host"}
     if lag >= 0.1:
         assert found.cause == kinds[cause], found.cause_text
-    # What the others wait for it, without the time that the collective itself takes.
-    assert found.late_ms is not None
-    compute_ms = report.ranks.step.median_ms - 0.35
-    assert found.late_ms == pytest.approx(compute_ms * lag / (1 + lag), rel=0.25)
+    assert found.late_ms == pytest.approx(true_ms, rel=0.12)
+
+
+def true_lateness_ms(made: Simulation, rank: int) -> float:
+    """How much later than the median of the others it arrived, a mean over all collectives but the first."""
+    late = []
+    for meeting in made.execution.collectives[1:]:
+        starts = {op.run.process.rank: op.start_ns for op in meeting.ops}
+        late.append(starts.pop(rank) - median(starts.values()))
+    return sum(late) / len(late) / 1e6
 
 
 @pytest.mark.parametrize("seed", DECOYS)

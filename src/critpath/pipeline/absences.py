@@ -42,6 +42,7 @@ from critpath.rank.nvtx.frame import bucket_times, nvtx_frame
 from critpath.rank.nvtx.pacing import pacing
 from critpath.rank.nvtx.projection import for_unit
 from critpath.rank.parts import BLOCKING, BUCKETS, LAUNCH_STARVED, OPAQUE_GRAPH, STALLED
+from critpath.rank.path_segments import path_segments
 from critpath.rank.path_totals import path_totals
 from critpath.rank.process_facts import process_facts
 from critpath.rank.summary import RankSummary
@@ -88,6 +89,7 @@ def _analysed(
     told, divided = absence(facts, device, windows, around)
     cut = clipped(divided.parts, windows)
     path = critical_path(facts, device, windows, told.measured)
+    met = meetings(ops, device, (divided, cut), options.taxonomy)
     launched = for_unit(facts.ranges, ops, ops.device == device)
     frames = {}
     if options.frames:
@@ -104,9 +106,8 @@ def _analysed(
         path=path_totals(facts, path, windows, told.measured, facts.places),
         contention=contention(ops, device, windows, around.others.union(around.migrations)),
         launches=launch_health(ops, device, windows, told.measured.launch.long_call_ns),
-        collectives=collective_ops(
-            trace, ops, meetings(ops, device, (divided, cut), options.taxonomy), windows, options.taxonomy
-        ),
+        segments=path_segments(path, met.op),
+        collectives=collective_ops(trace, ops, met, windows, options.taxonomy),
         nvtx=pacing(ops, facts.ranges, launched, windows, bucket_times(divided.parts)) if len(facts.ranges) else None,
         frames=frames,
     )

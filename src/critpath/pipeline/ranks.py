@@ -19,6 +19,7 @@ from critpath.rank.summary import RankSummary
 from critpath.run.clock_fit import F64
 from critpath.run.clocks import Clocks, clocks
 from critpath.run.collectives import Matches, match
+from critpath.run.cross_path import JobPath, cross_path
 from critpath.run.dimensions import dimension_of, strides
 from critpath.run.hosts import Axis, hosts
 from critpath.run.stragglers import Straggler, lateness, straggler
@@ -40,6 +41,7 @@ class JobFacts:
         are_steps: whether the windows are steps at all.
         late_ns: how late each unit arrived in each step, shape (units, steps).
         compared: where that is known, same shape.
+        path: the critical path of the job's steps.
         dimensions: dimension of each communicator of `matches`, None where none is told.
     """
 
@@ -55,6 +57,7 @@ class JobFacts:
     straggler: Straggler
     late_ns: F64
     compared: npt.NDArray[np.bool_]
+    path: JobPath | None
     dimensions: tuple[str | None, ...]
 
 
@@ -102,6 +105,7 @@ def job_facts(inputs: Sequence[InputSummary], ids: Mapping[UnitKey, str], manife
         straggler=straggler(units, (matches, late), steps, found, aligned),
         late_ns=late.late_ns,
         compared=late.known,
+        path=cross_path(units, matches, steps, step),
         dimensions=tuple(dimension_of(c, units, known) for c in matches.communicators),
     )
 
@@ -136,6 +140,7 @@ def _run_unit(unit: UnitSummary, named: tuple[int, str], where: tuple[str, int |
         memberships=unit.memberships,
         counts=counts,
         totals=_totals(found, unit.absence),
+        path=unit.segments,
         kernels={row.name: (row.count, row.work_ns) for row in found.names if not _communicates(row.family)},
     )
 

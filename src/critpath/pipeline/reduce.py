@@ -59,6 +59,7 @@ _NOT_ANALYSED = (
     ("ranks.collectives.communicators[].bytes", _NO_SIZES),
     ("units[].mfu", "model FLOPs are not computed by this version"),
     ("capture.perturbation", "no trainer step times were given"),
+    ("ranks.critical_path", "no step is in the windows of all analysed units, or the windows are no steps"),
     ("ranks.step", "no step is in the windows of all analysed units, or the windows are no steps"),
     ("ranks.collectives.communicators[].transfer_proxy_ms", "no instance lies in the windows of all its participants"),
     ("ranks.collectives.communicators[].jitter_wait_ms", "no instance lies in the windows of all its participants"),

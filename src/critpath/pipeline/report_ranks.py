@@ -16,13 +16,17 @@ from critpath.model.report import (
     Communicator,
     Group,
     HostClock,
+    JobPath,
     JobStep,
     MatchedCollectives,
+    PathTransfer,
+    PathUnit,
     Ranks,
     Representative,
     Residual,
     Straggler,
     UnitLateness,
+    cut,
 )
 from critpath.model.report.words import AlignmentQuality, LateCauseKind, Pattern, StragglerVerdict
 from critpath.model.values import NS_PER_MS
@@ -55,6 +59,7 @@ def report_ranks(facts: JobFacts) -> Ranks:
         alignment=_alignment(facts),
         collectives=_collectives(facts, ids),
         straggler=_straggler(facts, ids),
+        critical_path=_path(facts, ids),
         steps=list(facts.steps.labels),
         lateness=[
             UnitLateness(
@@ -199,6 +204,44 @@ def _sizes(facts: JobFacts, rows: npt.NDArray[np.bool_]) -> int | None:
             return None
         totals.append(int(sizes.sum()))
     return max(totals) if totals else None
+
+
+def _path(facts: JobFacts, ids: Sequence[str]) -> JobPath | None:
+    found = facts.path
+    if found is None or not found.total_ns:
+        return None
+
+    def ms(ns: int) -> float:
+        return ns / found.steps / NS_PER_MS
+
+    largest: dict[int, tuple[int, str]] = {}
+    for (unit, name), ns in found.largest_ns.items():
+        largest[unit] = max(largest.get(unit, (0, "")), (ns, name))
+    units = [
+        PathUnit(
+            unit=ids[unit],
+            ms=ms(ns),
+            share=ns / found.total_ns,
+            largest=largest[unit][1],
+            largest_ms=ms(largest[unit][0]),
+        )
+        for unit, ns in sorted(found.own_ns.items(), key=lambda row: (-row[1], row[0]))
+    ]
+    transfers = [
+        PathTransfer(key=facts.matches.communicators[c].key, ms=ms(ns), share=ns / found.total_ns)
+        for c, ns in sorted(found.transfer_ns.items(), key=lambda row: (-row[1], row[0]))
+    ]
+    return JobPath(
+        steps=found.steps,
+        mean_ms=ms(found.total_ns),
+        unmatched_ms=ms(found.unmatched_ns),
+        units=cut(
+            units, lambda rest: PathUnit(unit=REST, ms=sum(r.ms for r in rest), share=sum(r.share for r in rest))
+        ),
+        transfers=cut(
+            transfers, lambda rest: PathTransfer(key=REST, ms=sum(r.ms for r in rest), share=sum(r.share for r in rest))
+        ),
+    )
 
 
 def _straggler(facts: JobFacts, ids: Sequence[str]) -> Straggler:

@@ -18,6 +18,7 @@ from critpath.rank.collective_ops import CollectiveOps, Membership
 from critpath.rank.contention import Contentions
 from critpath.rank.launch_health import LaunchHealth
 from critpath.rank.nvtx.pacing import Pacing
+from critpath.rank.path_segments import PathSegments
 from critpath.rank.path_totals import PathTotals
 from critpath.rank.process_rows import ProcessRows
 from critpath.rank.summary import RankSummary
@@ -58,6 +59,7 @@ class UnitSummary:
         launches: how its work reached the device.
         nvtx: the pace of its process' NVTX ranges on it; None where there is no range.
         collectives: its kernels in which ranks meet.
+        segments: its critical path in pieces between those.
         memberships: its communicators, as NCCL's initialization tells them.
         frames: its rows of the frames that were asked for, by frame, without the unit's id.
         kept_frames: those of them that lie in files.
@@ -83,6 +85,7 @@ class UnitSummary:
     launches: LaunchHealth | None = None
     nvtx: Pacing | None = None
     collectives: CollectiveOps | None = None
+    segments: PathSegments | None = None
     memberships: tuple[Membership, ...] = ()
     frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     kept_frames: Mapping[str, Path] = field(default_factory=dict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from critpath.model.report import Communicator, Ranks, Report, Unit
-from critpath.model.values import figure
+from critpath.model.values import figure, percent
 from critpath.render.words import count, shortened
 
 __all__ = ["rank_lines"]
@@ -15,6 +15,7 @@ _STRIP_RANKS, _STRIP_STEPS = 8, 40
 _LATE = ("persistent", "rotating")
 _SHADES = "·░▒▓█"
 _LONGEST = 26
+_DOUBTFUL = 0.01
 
 
 def rank_lines(report: Report) -> Iterable[str]:
@@ -33,6 +34,7 @@ def rank_lines(report: Report) -> Iterable[str]:
         yield f"straggler         {s.verdict}: {s.evidence}"
         if s.cause_text:
             yield f"  cause           {s.cause_text}"
+    yield from _path(ranks, units)
     for group in ranks.groups[:_GROUPS]:
         of = f"{group.id}{f' {shortened(group.part, _LONGEST)}' if group.part else ''}"
         likeness = "" if group.similarity_min is None else f", alike to {100 * group.similarity_min:.0f} %"
@@ -43,6 +45,18 @@ def rank_lines(report: Report) -> Iterable[str]:
     yield from _strip(ranks, units)
     yield from _collectives(ranks, units)
     yield from _clocks(ranks)
+
+
+def _path(ranks: Ranks, units: dict[str, Unit]) -> Iterable[str]:
+    """Who held the job's step, and how much of it was transfer."""
+    path = ranks.critical_path
+    if path is None or not path.units:
+        return
+    held = ", ".join(f"{_name(units.get(row.unit))} {percent(row.share)}" for row in path.units[:3])
+    moved = sum(row.share for row in path.transfers)
+    unknown = path.unmatched_ms / path.mean_ms if path.mean_ms else 0.0
+    doubt = f"; {percent(unknown)} in unmatched collectives" if unknown > _DOUBTFUL else ""
+    yield f"held by           {held}; transfers {percent(moved)} of {figure(path.mean_ms)}{doubt}"
 
 
 def _name(unit: Unit | None) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from critpath.base.intervals import I64
 from critpath.rank.collective_ops import CollectiveOps, Membership
+from critpath.rank.path_segments import PathSegments
 from critpath.rank.windows import Windows
 
 __all__ = ["CLOCK_ERROR_NS", "JobSteps", "RunUnit", "job_steps"]
@@ -35,6 +36,7 @@ class RunUnit:
         memberships: its communicators where they are told.
         counts: how often each kernel name and copy group ran a window: its fingerprint.
         totals: per window [ns]: compute busy, launch-starved and others; see `stragglers`.
+        path: its critical path between the collectives on it.
         kernels: kernel name to (executions, work [ns]) over all windows, compute only.
     """
 
@@ -51,6 +53,7 @@ class RunUnit:
     counts: dict[str, float]
     totals: dict[str, I64]
     kernels: dict[str, tuple[int, int]]
+    path: PathSegments | None = None
 
     @property
     def step_texts(self) -> tuple[str, ...] | None:

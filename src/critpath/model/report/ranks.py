@@ -12,8 +12,11 @@ __all__ = [
     "Communicator",
     "Group",
     "HostClock",
+    "JobPath",
     "JobStep",
     "MatchedCollectives",
+    "PathTransfer",
+    "PathUnit",
     "Ranks",
     "Representative",
     "Residual",
@@ -181,6 +184,52 @@ class Straggler(Part):
     """What shows it."""
 
 
+class PathUnit(Part):
+    """A unit's own part of the job's critical path."""
+
+    unit: str
+    """Id of the unit, or `rest`."""
+    ms: Ms
+    """Its own work and waiting on the path, matched collectives left out."""
+    share: Share
+    """Of the path."""
+    largest: str | None = Field(default=None, json_schema_extra=null_means("the row stands for several units"))
+    """Kind and name of the link with most of that time."""
+    largest_ms: Ms | None = Field(default=None, json_schema_extra=null_means("the row stands for several units"))
+    """Its time."""
+
+
+class PathTransfer(Part):
+    """A communicator's transfers on the job's critical path."""
+
+    key: str
+    """The communicator, or `rest`."""
+    ms: Ms
+    """Shortest participants' time of its collectives on the path."""
+    share: Share
+    """Of the path."""
+
+
+class JobPath(Part):
+    """The critical path of the job's step, over all captured units.
+
+    From the slowest unit's end back, through each collective to the unit that arrived last at it. It tells what held
+    the step, not what shortening it would gain.
+    """
+
+    steps: Count
+    """Steps that all captured units have."""
+    mean_ms: Ms
+    """Length of the path; it differs from the steps' by how far apart units began, and by the noise of ends."""
+    unmatched_ms: Ms
+    """Part of the units' own in kernels in which ranks meet, but whose peers are unknown: the path may lead elsewhere
+    there."""
+    units: list[PathUnit] = Field(default_factory=list)
+    """By unit, largest first."""
+    transfers: list[PathTransfer] = Field(default_factory=list)
+    """By communicator, largest first."""
+
+
 class UnitLateness(Part):
     """How late one unit arrived, step by step."""
 
@@ -206,6 +255,8 @@ class Ranks(Part):
     """Matched collectives."""
     straggler: Straggler | None = None
     """Who is late."""
+    critical_path: JobPath | None = None
+    """Which units held the job's step."""
     steps: list[str] = Field(default_factory=list)
     """The job's steps, by the text of their anchor."""
     lateness: list[UnitLateness] = Field(default_factory=list)
