@@ -9,6 +9,7 @@ from critpath.model.manifest import JobSection, Manifest, ParallelSection
 from critpath.model.report import Report
 from critpath.pipeline.analyze import analysis, analyze
 from critpath.pipeline.options import Options
+from critpath.rank.collective_ops import Membership
 from critpath.run.collectives import match
 from critpath.sim.simulation import Simulation, simulate
 from run.made import windows, world
@@ -171,6 +172,7 @@ def test_a_capture_that_began_two_steps_later_is_laid_where_it_belongs() -> None
             "lane",
             "communicator",
             "bytes",
+            "calls",
             "peer",
             "sends",
             "blocking_ns",
@@ -187,3 +189,28 @@ def test_a_capture_that_began_two_steps_later_is_laid_where_it_belongs() -> None
     for community in range(2):
         waits = [m.wait_ns[m.community[m.instance] == community].tolist() for m in (found, whole)]
         assert waits[0] == waits[1][-len(waits[0]) :]
+
+
+@pytest.mark.parametrize(("calls", "ranks", "pairs"), [(2, 4, 0), (6, 4, 1), (2, 2, 1)])
+def test_groups_of_messages_meet_where_they_go_to_all(calls: int, ranks: int, pairs: int) -> None:
+    """A stage that sends on and receives in one group meets its neighbours, not all of the communicator."""
+    made = world(5, hosts=1, gpus=2, a_step=4)
+    units = []
+    for place, each in enumerate(made.units):
+        ops = each.collectives
+        grouped = replace(
+            ops, kinds=("send_recv",), communicator=np.full(len(ops), 77), calls=np.full(len(ops), calls, np.int32)
+        )
+        units.append(replace(each, collectives=grouped, memberships=(Membership(77, ranks, place),)))
+    found = match(units)
+    assert len([c for c in found.communicators if not c.inferred]) == pairs
+
+
+def test_ranks_may_send_different_amounts(tmp_path: Path) -> None:
+    made = world(6, hosts=1, gpus=2, a_step=4)
+    units = []
+    for place, each in enumerate(made.units):
+        ops = each.collectives
+        uneven = replace(ops, kinds=("all_to_all",), bytes=np.arange(len(ops)) * (place + 1))
+        units.append(replace(each, collectives=uneven))
+    assert len(match(units)) == len(made.units[0].collectives)

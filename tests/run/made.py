@@ -66,6 +66,7 @@ def collectives(
         lane=np.unique(communicator[order], return_inverse=True)[1].astype(np.int16),
         communicator=communicator[order],
         bytes=np.full(n, NULL, np.int64),
+        calls=np.ones(n, np.int32),
         peer=np.full(n, NULL, np.int64),
         sends=np.zeros(n, np.bool_),
         blocking_ns=np.zeros(n, np.int64),

@@ -29,6 +29,23 @@ __all__ = ["CollectiveOps", "Meetings", "Membership", "collective_ops", "meeting
 
 _MEETING = ("collective", "transport_sync")
 _GROUP_END, _SEND = "ncclGroupEnd", "ncclSend"
+_CALLS = {
+    "ncclAllReduce": "all_reduce",
+    "ncclAllGather": "all_gather",
+    "ncclReduceScatter": "reduce_scatter",
+    "ncclBroadcast": "broadcast",
+    "ncclBcast": "broadcast",
+    "ncclReduce": "reduce",
+    "ncclAlltoAll": "all_to_all",
+    "ncclAllToAll": "all_to_all",
+    "ncclGather": "gather",
+    "ncclScatter": "scatter",
+    "ncclSend": "send_recv",
+    "ncclRecv": "send_recv",
+}
+"""What NCCL's calls do; kernels are named after one of several that share them."""
+
+_CALL_KINDS = tuple(sorted(set(_CALLS.values())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +79,8 @@ class CollectiveOps:
         lane: dense number of the stream it ran on, in the unit.
         communicator: NCCL's id, equal on all members; NULL where unknown, or where calls of several were one kernel.
         bytes: what its calls say they move, added up; NULL where unknown.
-        peer: the other end of a message, as its rank in the communicator; NULL for all else.
+        calls: calls of NCCL's that it carries out, 0 where unknown; several where they were grouped.
+        peer: the other end of a message, as its rank in the communicator; NULL for all else, and for groups.
         sends: whether the message is sent; meaningless without a peer.
         blocking_ns: time in the windows in which compute provably waited for it.
         nccl: whether NCCL ran it; only its collectives tie clocks together.
@@ -79,6 +97,7 @@ class CollectiveOps:
     lane: npt.NDArray[np.int16]
     communicator: I64
     bytes: I64
+    calls: npt.NDArray[np.int32]
     peer: I64
     sends: npt.NDArray[np.bool_]
     blocking_ns: I64
@@ -133,8 +152,8 @@ def collective_ops(
     ids, name = np.unique(ops.name[rows], return_inverse=True)
     names = tuple(ops.strings[i] for i in ids.tolist())
     known = [taxonomy.classify(text) for text in names]
-    kinds, kind_of = _kinds(known)
     calls = _Calls(trace, ops, rows)
+    kinds, kind = _kinds(known, name, calls.kind)
     nccl = np.array([c.backend == "nccl" for c in known], np.bool_)
     lanes = np.unique(ops.queue[rows], return_inverse=True)[1]
     return CollectiveOps(
@@ -142,13 +161,14 @@ def collective_ops(
         end_ns=ops.end_ns[rows],
         window=windows.of(ops.start_ns[rows]).astype(np.int32),
         step=_steps(ops.called_ns()[rows], windows),
-        kind=kind_of[name].astype(np.int16) if rows.size else np.empty(0, np.int16),
+        kind=kind,
         kinds=kinds,
         name=name.astype(np.int16),
         names=names,
         lane=lanes.astype(np.int16),
         communicator=calls.communicator,
         bytes=calls.bytes,
+        calls=calls.count,
         peer=calls.peer,
         sends=calls.sends,
         blocking_ns=found.blocking_ns,
@@ -186,10 +206,17 @@ def _notifies(known: Classification) -> bool:
     return known.rule is not None and known.rule.endswith(".notify")
 
 
-def _kinds(known: list[Classification]) -> tuple[tuple[str, ...], npt.NDArray[np.intp]]:
+def _kinds(
+    known: list[Classification], name: npt.NDArray[np.intp], called: I64
+) -> tuple[tuple[str, ...], npt.NDArray[np.int16]]:
+    """(kinds, kind of each op): as its call says, or else its name."""
     told = ["notify" if _notifies(c) else c.collective or "unknown" for c in known]
-    kinds = tuple(sorted(set(told)))
-    return kinds, np.array([kinds.index(kind) for kind in told], np.intp)
+    kinds = tuple(sorted({*told, *(_CALL_KINDS[i] for i in np.unique(called[called >= 0]).tolist())}))
+    by_name = np.array([kinds.index(kind) for kind in told], np.int16)
+    by_call = np.array([kinds.index(kind) if kind in kinds else -1 for kind in _CALL_KINDS], np.int16)
+    if not name.size:
+        return kinds, np.empty(0, np.int16)
+    return kinds, np.where(called >= 0, by_call[called], by_name[name])
 
 
 class _Calls:
@@ -198,6 +225,7 @@ class _Calls:
     def __init__(self, trace: Trace, ops: ProcessOps, rows: npt.NDArray[np.intp]) -> None:
         self.communicator, self.bytes, self.peer = (np.full(rows.size, NULL, np.int64) for _ in range(3))
         self.sends = np.zeros(rows.size, np.bool_)
+        self.count, self.kind = np.zeros(rows.size, np.int32), np.full(rows.size, -1, np.int64)
         calls = trace.nccl_calls
         process = int(ops.calls.process[0]) if len(ops.calls) else NULL
         # Ranges of the initialization name ranks, and move nothing.
@@ -228,6 +256,10 @@ class _Calls:
             hi = np.where(grouped, np.searchsorted(start, groups.start_ns[np.maximum(closing, 0)]), hi)
         some = hi > lo
         lo, hi, rows = lo[some], hi[some], rows[some]
+        self.count[rows] = hi - lo
+        told_kind = _kinds_of_calls(calls, strings)[order]
+        alike = _all_equal(told_kind, lo, hi)
+        self.kind[rows[alike]] = told_kind[lo[alike]]
         community, size, peer = calls.communicator[order], calls.bytes[order], calls.peer[order]
         one = _all_equal(community, lo, hi)
         self.communicator[rows[one]] = community[lo[one]]
@@ -239,6 +271,15 @@ class _Calls:
         self.peer[rows[single]] = peer[lo[single]]
         sending = [i for i, text in strings.of(calls.name).items() if text == _SEND]
         self.sends[rows[single]] = np.isin(calls.name[order], sending)[lo[single]]
+
+
+def _kinds_of_calls(calls: NcclCalls, strings: Strings) -> I64:
+    """Entry of `_CALL_KINDS` of each call, -1 for calls that aren't among them."""
+    places = {kind: i for i, kind in enumerate(_CALL_KINDS)}
+    known = {i: places.get(_CALLS.get(text, ""), -1) for i, text in strings.of(calls.name).items()}
+    ids = np.array(sorted(known), np.int64)
+    codes = np.array([known[i] for i in ids.tolist()], np.int64)
+    return codes[np.searchsorted(ids, calls.name)] if ids.size else np.empty(0, np.int64)
 
 
 def _groups(ranges: NvtxRanges, strings: Strings, thread: int) -> NvtxRanges:

@@ -10,6 +10,7 @@ can't tell, is docs/method/ranks.md.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,8 @@ from critpath.run.sequences import Shift, shift
 from critpath.run.units import CLOCK_ERROR_NS, RunUnit
 
 __all__ = ["Communicator", "Matches", "match"]
+
+_UNEVEN = frozenset({"send_recv", "all_to_all", "dispatch", "combine", "gather", "scatter", "unknown"})
 
 _SAME_HOST_NS = 1_000_000
 """The same for units of one host that tell its monotonic clock."""
@@ -120,18 +123,32 @@ def _told(units: Sequence[RunUnit]) -> Iterator[tuple[Communicator, Members]]:
     """Communicators whose ids payloads tell, collectives only."""
     members: dict[int, Members] = {}
     sizes: dict[int, set[int]] = {}
+    for unit in units:
+        for each in unit.memberships:
+            sizes.setdefault(each.communicator, set()).add(each.ranks)
     for place, unit in enumerate(units):
         ops = unit.collectives
         rows = np.flatnonzero((ops.communicator != NULL) & (ops.peer == NULL))
         for key in np.unique(ops.communicator[rows]).tolist():
-            members.setdefault(key, []).append((place, rows[ops.communicator[rows] == key]))
-        for each in unit.memberships:
-            sizes.setdefault(each.communicator, set()).add(each.ranks)
+            mine = rows[ops.communicator[rows] == key]
+            mine = mine[_of_all(unit, mine, sizes.get(key, set()))]
+            if mine.size:
+                members.setdefault(key, []).append((place, mine))
     for key in sorted(members):
         size = sizes.get(key, set())
         name = f"{key % 2**64:016x}"
         captured = tuple(place for place, _ in members[key])
         yield Communicator(name, captured, inferred=False, ranks=size.pop() if len(size) == 1 else None), members[key]
+
+
+def _of_all(unit: RunUnit, rows: npt.NDArray[np.intp], sizes: set[int]) -> npt.NDArray[np.bool_]:
+    """Which ops all members of a communicator take part in: a group of messages may be between neighbours only."""
+    ops = unit.collectives
+    grouped = np.array([kind == "send_recv" for kind in ops.kinds], np.bool_)[ops.kind[rows]]
+    ranks = max(sizes, default=0) if len(sizes) == 1 else 0
+    every = (ops.calls[rows] >= 2 * (ranks - 1)) & (ranks > 1)
+    found: npt.NDArray[np.bool_] = ~grouped | every
+    return found
 
 
 def _messages(units: Sequence[RunUnit]) -> Iterator[tuple[Communicator, Members]]:
@@ -208,14 +225,11 @@ def _error_ns(one: RunUnit, other: RunUnit) -> int:
 
 def _seen(unit: RunUnit, rows: npt.NDArray[np.intp], label: I64) -> Seen:
     ops = unit.collectives
-    kinds = np.array([hash_of(kind) for kind in ops.kinds], np.int64)
-    token = kinds[ops.kind[rows]] ^ (np.where(ops.bytes[rows] == NULL, 0, ops.bytes[rows]) << 8)
+    kinds = np.array([zlib.crc32(kind.encode("utf-8", "surrogatepass")) << 31 for kind in ops.kinds], np.int64)
+    # Ranks may send and take different amounts in these, and size tells none apart.
+    sized = np.array([kind not in _UNEVEN for kind in ops.kinds], np.bool_)[ops.kind[rows]] & (ops.bytes[rows] != NULL)
+    token = kinds[ops.kind[rows]] ^ np.where(sized, ops.bytes[rows], 0)
     return Seen(token, label[rows], ops.end_ns[rows] + (unit.zero_ns or 0))
-
-
-def hash_of(text: str) -> int:
-    """A number of a short text that is the same in every process."""
-    return int.from_bytes(text.encode("utf-8", "surrogatepass")[:7].ljust(7, b"\0"), "little") ^ len(text)
 
 
 def _joined(found: Sequence[_Laid], units: Sequence[RunUnit]) -> Matches:

@@ -277,7 +277,7 @@ def _nothing_because(units: Sequence[RunUnit], matches: Matches, found: Sequence
         return f"none of {meeting:,} kernels in which ranks meet could be matched between units"
     if len(found) == len(units):
         return "every captured unit does other work, so none is compared with another"
-    return "the matched collectives are between units that do different work, or rooted, or outside the common steps"
+    return "the matched collectives are messages or rooted, between units that do different work, or outside the steps"
 
 
 def _start_skew(units: Sequence[RunUnit], matches: Matches, step_ns: float) -> tuple[int, str] | None:

@@ -109,6 +109,46 @@ ABOUT: dict[str, About] = {
     ),
     "units[].host_sync.host_ms": _ms("union of waiting calls over the threads of the process", "P11"),
     "units[].host_sync.while_device_idle_ms": _ms("host waits in which the device was idle", "P11", bound="upper"),
+    "units[].communication.aligned_wait_ms": _ms(
+        "own start of each matched collective to the last participant's, by aligned clocks",
+        "P06",
+        "P23",
+        bound="estimate",
+        frame="collectives",
+    ),
+    "units[].communication.blocking_transfer_ms": _ms(
+        "blocking by each matched collective, at most its transfer proxy",
+        "P06",
+        "P07",
+        bound="upper",
+        frame="collectives",
+    ),
+    "units[].communication.blocking_peer_wait_ms": _ms(
+        "blocking by each matched collective beyond its transfer proxy",
+        "P06",
+        "P07",
+        bound="lower",
+        frame="collectives",
+    ),
+    "ranks.step.median_ms": _ms("median over common steps of the longest window", "P02", "P03", frame="ranks"),
+    "ranks.straggler.late_ms": _ms(
+        "sum over a step's collectives of (the others' median time - own time), against the group's median",
+        "P04",
+        "P23",
+        "P24",
+        bound="estimate",
+        frame="ranks",
+    ),
+    "ranks.critical_path.units[].ms": _ms(
+        "own links of the path that goes on with the last to arrive at each collective", "P08", bound="estimate"
+    ),
+    "ranks.collectives.communicators[].busbw_GBps": About(
+        unit="GB/s",
+        bound="lower",
+        formula="bytes x factor of the collective / transfer proxy, all participants captured",
+        guards=["P06", "P24"],
+        frame="collectives",
+    ),
     "opportunities[].recoverable_ms": _ms(
         "mean over windows of the intervals that the cause owns", "P07", "P31", bound="upper", frame="opportunities"
     ),

@@ -15,6 +15,7 @@ from critpath.model.report.absent import Absent
 from critpath.model.report.ceilings import combined_ceiling_faults, opportunity_faults
 from critpath.model.report.communication import Communication
 from critpath.model.report.compared import at_most, equal
+from critpath.model.report.comparisons import rank_faults
 from critpath.model.report.critical_path import CriticalPath
 from critpath.model.report.document import Report
 from critpath.model.report.nvtx import NvtxRanges
@@ -41,6 +42,7 @@ def violations(report: Report) -> list[str]:
         found += [f"units[{index}].{fault}" for fault in _unit(unit)]
     for index, opportunity in enumerate(report.opportunities):
         found += [f"opportunities[{index}].{fault}" for fault in opportunity_faults(opportunity, report)]
+    found += [f"ranks.{fault}" for fault in rank_faults(report)]
     return found + list(combined_ceiling_faults(report))
 
 
