@@ -89,7 +89,7 @@ def fits(printed: str) -> None:
 
 def page(report: Report) -> int:
     """Lines that one unit's answer may take, and beside others those that tell all units together."""
-    together = 14 if len(report.units) > 1 else 0
+    together = 11 + min(8, len(report.units)) if len(report.units) > 1 else 0
     return 38 + 2 * len(report.units) + together
 
 

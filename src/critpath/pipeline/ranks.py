@@ -89,6 +89,8 @@ def job_facts(inputs: Sequence[InputSummary], ids: Mapping[UnitKey, str], manife
     matches = match(units)
     aligned = clocks(units, matches)
     late = lateness(units, matches, steps, found)
+    verdict = straggler(units, (matches, late), steps, found, aligned)
+    told_late = verdict.unit if verdict.verdict == "persistent" else None
     parallel = manifest.parallel if manifest is not None else None
     sizes = {} if parallel is None else {n: getattr(parallel, n) for n in ("tp", "pp", "cp", "ep", "etp", "dp")}
     known = strides(sizes, manifest.job.ranks if manifest is not None else None) if sizes else {}
@@ -99,10 +101,10 @@ def job_facts(inputs: Sequence[InputSummary], ids: Mapping[UnitKey, str], manife
         are_steps=are_steps,
         step=step,
         groups=found,
-        representatives=representatives(units, found, None if step is None else step.slowest),
+        representatives=representatives(units, found, None if step is None else step.slowest, told_late),
         matches=matches,
         clocks=aligned,
-        straggler=straggler(units, (matches, late), steps, found, aligned),
+        straggler=verdict,
         late_ns=late.late_ns,
         compared=late.known,
         path=cross_path(units, matches, steps, step),

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from critpath.model.report import Report, Unit
 from critpath.model.values import Stat, figure, percent
 from critpath.render.problems import capture_problems
-from critpath.render.words import count, shortened
+from critpath.render.ranks import rank_lines
+from critpath.render.words import by_rank, count, shortened
 
 __all__ = ["markdown"]
 
@@ -26,10 +27,11 @@ def markdown(report: Report) -> str:
         lines += _table(
             "Units, ms/iteration",
             ("unit", "device", "n", "step", "compute", "absent", "exposed", "idle"),
-            _unit_rows(analysed[:_UNITS_LISTED]),
+            _unit_rows(by_rank(analysed)[:_UNITS_LISTED]),
         )
         if len(analysed) > _UNITS_LISTED:
             lines += [f"{count(len(analysed) - _UNITS_LISTED)} more units in report.json.", ""]
+    lines += _section("All units together, ms/iteration", _together(report))
     shown = next((u for u in analysed if u.id == report.verdict.dominant.unit), analysed[0] if analysed else None)
     if shown is not None:
         lines += _unit(shown)
@@ -42,6 +44,13 @@ def markdown(report: Report) -> str:
 def _plain(text: str) -> str:
     """Foreign text on one line, without markup."""
     return shortened(" ".join(text.split()), _LONGEST).translate(_SPECIAL)
+
+
+def _together(report: Report) -> Iterator[str]:
+    """The terminal's lines, each label set apart; drawings of steps are left to it."""
+    for line in rank_lines(report, strip=False):
+        label, _, body = line.strip().partition("  ")
+        yield f"**{_plain(label)}** {_plain(body)}" if body else _plain(line)
 
 
 def _name(unit: Unit) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from critpath.model.report import Communicator, Ranks, Report, Unit
 from critpath.model.values import figure, percent
-from critpath.render.words import count, shortened
+from critpath.render.words import by_rank, count, shortened
 
 __all__ = ["rank_lines"]
 
@@ -18,10 +18,15 @@ _LONGEST = 26
 _DOUBTFUL = 0.01
 
 
-def rank_lines(report: Report) -> Iterable[str]:
-    """Lines on what units tell together; nothing for a single one."""
+def rank_lines(report: Report, *, strip: bool = True) -> Iterable[str]:
+    """Lines on what units tell together; nothing for a single one.
+
+    Args:
+        report: the report.
+        strip: whether lateness is drawn by rank and step, which needs a fixed-width face.
+    """
     ranks = report.ranks
-    units = _by_rank({unit.id: unit for unit in report.units if unit.budget is not None})
+    units = {unit.id: unit for unit in by_rank(report.units) if unit.budget is not None}
     if ranks is None or len(units) < 2:
         return
     if ranks.step is not None:
@@ -42,7 +47,8 @@ def rank_lines(report: Report) -> Iterable[str]:
         yield f"group             {of}: {_members(group.units, units)}, {spread}{likeness}"
     if len(ranks.groups) > _GROUPS:
         yield f"groups            {len(ranks.groups) - _GROUPS} more in report.json"
-    yield from _strip(ranks, units)
+    if strip:
+        yield from _strip(ranks, units)
     yield from _collectives(ranks, units)
     yield from _clocks(ranks)
 
@@ -110,10 +116,6 @@ def _shown(ranks: Ranks, known: Sequence[str]) -> list[str]:
     return [name for name in known if name in chosen]
 
 
-def _by_rank(units: dict[str, Unit]) -> dict[str, Unit]:
-    return dict(sorted(units.items(), key=lambda row: (row[1].rank is None, row[1].rank or 0)))
-
-
 def _collectives(ranks: Ranks, units: dict[str, Unit]) -> Iterable[str]:
     found = ranks.collectives
     if found is None or not (found.matched or found.unmatched):
@@ -127,8 +129,9 @@ def _community(row: Communicator, units: dict[str, Unit]) -> str:
     name = shortened("+".join(row.kinds) or row.key, _LONGEST)
     rate = "" if row.busbw_GBps is None else f", ≥ {figure(row.busbw_GBps)} GB/s"
     grade = " (inferred)" if row.inferred else ""
+    where = " across hosts" if row.inter_host else ""
     return (
-        f"  {kind}{name} of {len(row.units) or '?'}{grade}: transfer ≤ {figure(row.transfer_proxy_ms)}, "
+        f"  {kind}{name} of {len(row.units) or '?'}{where}{grade}: transfer ≤ {figure(row.transfer_proxy_ms)}, "
         f"waiting {figure(row.jitter_wait_ms)}{rate}"
     )
 

@@ -21,7 +21,7 @@ from critpath.render.plain import WIDTH, plain
 from critpath.render.problems import capture_problems
 from critpath.render.ranks import rank_lines
 from critpath.render.reaching import launch_lines, range_lines
-from critpath.render.words import bar, count, shortened, size
+from critpath.render.words import bar, by_rank, count, shortened, size
 
 __all__ = ["WIDTH", "rendering", "text"]
 
@@ -78,7 +78,7 @@ def _unit_table(units: list[Unit]) -> Table:
     for heading in ("n", "step", "compute", "absent", "exposed", "idle"):
         table.add_column(heading, justify="right")
     table.add_column("device", overflow="ellipsis", no_wrap=True)
-    for unit in sorted(units, key=lambda u: (u.rank is None, u.rank or 0))[:_UNITS_LISTED]:
+    for unit in by_rank(units)[:_UNITS_LISTED]:
         b, c, w = unit.budget, unit.communication, unit.window
         if b is None or c is None or w is None:
             continue

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 from rich.cells import cell_len, set_cell_size
 
+from critpath.model.report import Unit
 from critpath.model.values import figure
 
-__all__ = ["bar", "count", "printable", "shortened", "size"]
+__all__ = ["bar", "by_rank", "count", "printable", "shortened", "size"]
 
 _LONGEST = 4000
 _FULL, _EIGHTHS = "█", " ▏▎▍▌▋▊▉"
@@ -58,3 +60,8 @@ def bar(share: float, width: int) -> str:
         eighths = max(eighths, 1)
     full, rest = divmod(eighths, 8)
     return _FULL * full + (_EIGHTHS[rest] if rest else "")
+
+
+def by_rank(units: Sequence[Unit]) -> list[Unit]:
+    """Units by rank, those without one last, in their own order."""
+    return sorted(units, key=lambda unit: (unit.rank is None, unit.rank or 0))

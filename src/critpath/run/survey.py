@@ -130,14 +130,23 @@ def job_step(units: Sequence[RunUnit], steps: JobSteps) -> JobStep | None:
 
 
 def representatives(
-    units: Sequence[RunUnit], found: Sequence[Group], slowest: int | None
+    units: Sequence[RunUnit], found: Sequence[Group], slowest: int | None, late: int | None
 ) -> tuple[Representative, ...]:
-    """The slowest unit, and the slowest of each other group."""
+    """The late unit, the slowest one, and the slowest of each group without either.
+
+    Args:
+        units: all analysed units.
+        found: their groups.
+        slowest: the unit that was slowest most often.
+        late: a persistent straggler.
+    """
     chosen: dict[int, str] = {}
-    if slowest is not None:
+    if late is not None:
+        chosen[late] = "the others wait for it"
+    if slowest is not None and slowest != late:
         chosen[slowest] = f"the slowest of {len(units)} captured units most often"
     for group in found:
-        if slowest in group.units:
+        if slowest in group.units or late in group.units:
             continue
         of = f"part {group.part}" if group.part is not None else "units that do the same work"
         chosen[group.slowest] = f"the slowest of {len(group.units)} of {of}"
