@@ -5,6 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from critpath.model.identity import NULL
 from critpath.model.manifest import JobSection, Manifest, ParallelSection
 from critpath.model.report import Report
 from critpath.pipeline.analyze import analysis, analyze
@@ -214,3 +215,16 @@ def test_ranks_may_send_different_amounts(tmp_path: Path) -> None:
         uneven = replace(ops, kinds=("all_to_all",), bytes=np.arange(len(ops)) * (place + 1))
         units.append(replace(each, collectives=uneven))
     assert len(match(units)) == len(made.units[0].collectives)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("hosts", "gpus"), [(1, 8), (2, 4), (4, 4), (8, 2)])
+def test_tensor_and_data_parallel_groups_are_inferred_as_they_are(hosts: int, gpus: int, seed: int) -> None:
+    made = world(seed, hosts=hosts, gpus=gpus)
+    nameless = [
+        replace(u, collectives=replace(u.collectives, communicator=np.full(len(u.collectives), NULL)))
+        for u in made.units
+    ]
+    found, true = match(nameless), match(made.units)
+    assert sorted(c.units for c in found.communicators) == sorted(c.units for c in true.communicators)
+    assert len(found) == len(true)

@@ -178,7 +178,7 @@ def _labels(units: Sequence[RunUnit]) -> list[I64]:
     numbers: dict[str, int] = {}
     found = []
     for unit in units:
-        texts, step = unit.step_texts, unit.collectives.step.astype(np.int64)
+        texts, step = unit.step_keys, unit.collectives.step.astype(np.int64)
         if texts is None:
             found.append(np.full(step.size, -1, np.int64))
             continue

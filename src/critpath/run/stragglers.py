@@ -176,10 +176,10 @@ def _steps_of(units: Sequence[RunUnit], matches: Matches, steps: JobSteps) -> np
     for i, unit in enumerate(units):
         present = np.flatnonzero(steps.window[i] >= 0)
         mine = matches.unit == i
-        if steps.by_label and unit.step_texts is not None:
+        if steps.by_key and unit.step_keys is not None:
             # Where it was launched is sharper than where it ran.
-            number = {text: s for s, text in enumerate(steps.labels)}
-            of_step = np.array([number.get(text, -1) for text in (*unit.step_texts, "")], np.int64)
+            number = {key: s for s, key in enumerate(steps.keys)}
+            of_step = np.array([number.get(key, -1) for key in (*unit.step_keys, "")], np.int64)
             step[mine] = of_step[unit.collectives.step[matches.op[mine]]]
             continue
         of_window = np.full(len(unit.windows) + 1, -1, np.int64)

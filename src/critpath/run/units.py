@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +14,8 @@ from critpath.rank.path_segments import PathSegments
 from critpath.rank.windows import Windows
 
 __all__ = ["CLOCK_ERROR_NS", "JobSteps", "RunUnit", "job_steps"]
+
+_NUMBER = re.compile(r"\d+")
 
 CLOCK_ERROR_NS = 150_000_000
 """How far UTC of two hosts is taken to be apart at most: three times what NTP does badly."""
@@ -56,12 +58,22 @@ class RunUnit:
     path: PathSegments | None = None
 
     @property
-    def step_texts(self) -> tuple[str, ...] | None:
-        """Texts of all its steps where the host marks them and all differ: then they name a step of the job."""
+    def step_keys(self) -> tuple[str, ...] | None:
+        """What names each of its steps on all units: its text, without numbers that stay the same on this one.
+
+        `rank 3 step 12` and `rank 4 step 12` are one step. None where the host marks no steps, or texts recur.
+        """
         told = self.windows.host_steps
         if told is None or len(told.labels) < 2 or len(set(told.labels)) < len(told.labels):
             return None
-        return told.labels
+        numbers = [_NUMBER.findall(text) for text in told.labels]
+        if len({_NUMBER.sub("#", text) for text in told.labels}) > 1:
+            return told.labels
+        vary = [len(set(column)) > 1 for column in zip(*numbers, strict=True)]
+        pattern = _NUMBER.sub("#", told.labels[0])
+        return tuple(
+            f"{pattern} {' '.join(n for n, varies in zip(row, vary, strict=True) if varies)}" for row in numbers
+        )
 
     @property
     def name(self) -> str:
@@ -74,14 +86,16 @@ class JobSteps:
     """Steps of the job, each with the window of every unit that has it.
 
     Attributes:
-        labels: text of each step, shape (s,).
+        labels: text of each step, as the first unit that has it says, shape (s,).
+        keys: what names each step on all units; see `RunUnit.step_keys`.
         window: place of the unit's window, -1 where it has none, shape (units, s).
-        by_label: whether steps were matched by their text, which all units share; by their place otherwise.
+        by_key: whether steps were matched by what their texts name; by their place otherwise.
     """
 
     labels: tuple[str, ...]
+    keys: tuple[str, ...]
     window: I64
-    by_label: bool
+    by_key: bool
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -95,30 +109,28 @@ class JobSteps:
 def job_steps(units: Sequence[RunUnit]) -> JobSteps:
     """The steps of all units side by side.
 
-    Texts decide where each unit's are all different, as `iteration 12`; where they are not, the place among all steps
-    that the unit's capture holds does, which is right as far as captures began together.
+    What their texts name decides where each unit's are all different, as `iteration 12`; where they are not, the place
+    among all steps that the unit's capture holds does, which is right as far as captures began together.
     """
-    by_label = all(u.step_texts is not None for u in units) and _share_labels(units)
-    found: dict[object, dict[int, int]] = {}
-    order: dict[object, tuple[int, str]] = {}
-    for place, unit in enumerate(units):
+    named = [u.step_keys for u in units]
+    by_key = all(keys is not None for keys in named)
+    found: dict[str, dict[int, int]] = {}
+    order: dict[str, tuple[int, str]] = {}
+    for place, (unit, keys) in enumerate(zip(units, named, strict=True)):
         for window, (index, label) in enumerate(zip(unit.windows.index.tolist(), unit.windows.labels, strict=True)):
-            key = label if by_label else index
+            key = keys[index] if by_key and keys is not None else str(index)
             found.setdefault(key, {})[place] = window
             order.setdefault(key, (index, label))
-    keys = sorted(found, key=lambda key: (_first_start(units, found[key]), order[key]) if by_label else (order[key],))
-    table = np.full((len(units), len(keys)), -1, np.int64)
-    for step, key in enumerate(keys):
+    keys_in_order = _in_order(units, found) if by_key else sorted(found, key=int)
+    table = np.full((len(units), len(found)), -1, np.int64)
+    for step, key in enumerate(keys_in_order):
         for place, window in found[key].items():
             table[place, step] = window
-    return JobSteps(tuple(order[key][1] for key in keys), table, by_label)
+    return JobSteps(tuple(order[key][1] for key in keys_in_order), tuple(keys_in_order), table, by_key)
 
 
-def _share_labels(units: Sequence[RunUnit]) -> bool:
-    """Whether texts recur between units: texts that no two units share can't match their steps."""
-    seen = Counter(label for unit in units for label in unit.windows.labels)
-    return len(units) < 2 or any(n > 1 for n in seen.values())
-
-
-def _first_start(units: Sequence[RunUnit], windows: dict[int, int]) -> int:
-    return min(int(units[place].windows.index[window]) for place, window in windows.items())
+def _in_order(units: Sequence[RunUnit], found: dict[str, dict[int, int]]) -> list[str]:
+    """Keys so that every unit's windows follow each other; units that share no step come one after the other."""
+    numbers = {key: tuple(int(n) for n in _NUMBER.findall(key)) for key in found}
+    first = {key: min(int(units[i].windows.index[w]) for i, w in at.items()) for key, at in found.items()}
+    return sorted(found, key=lambda key: (numbers[key], first[key]))
